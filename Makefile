@@ -1,0 +1,36 @@
+# A bare machine needs Python 3.11+, make and a package index. Every target makes .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test lint lock clean
+
+setup: .venv/.installed
+
+.venv/.installed: requirements-dev.lock pyproject.toml
+	@echo "==> making .venv (about 30 s the first time)" >&2
+	@$(PYTHON) >&2 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "offturn needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . >&2
+	@touch $@
+
+demo: setup
+	@$(BIN)/offturn demo $(ARGS)
+
+test: setup
+	@$(if $(ARGS),:,echo "==> all tests: about 5 minutes on two cores; the end says how long they took and why any is skipped" >&2)
+	@$(BIN)/python -m pytest -n 2 --durations=5 $(ARGS)
+
+lint: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+# Names, versions and hashes only; needs uv (pip install uv).
+lock:
+	uv pip compile pyproject.toml --extra local --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements.lock
+	uv pip compile pyproject.toml --extra local --group dev -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-dev.lock
+
+clean:
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Clients for model APIs: `anthropic`, `openai`, and the `route` that names and tries them. No SDK loads on import."""

@@ -1,0 +1,1 @@
+"""Tests; a package so that suites may share modules."""

@@ -1,0 +1,1 @@
+"""The session protocol: a model, and the real scripts played beside it."""
