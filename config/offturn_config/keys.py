@@ -1,0 +1,74 @@
+"""Every Redis key offturn uses.
+
+`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events` and `offturn:{s00}:due|dead`. The
+hash tag is the shard: all keys a script touches hash to one slot on every topology. `opsq` and `chunksq` are the order in
+which `ops` and `chunks` are forgotten.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from offturn_config.errors import InvalidSetting
+
+SHARD = "s00"
+QUEUE = "offturn:queue"
+JOB_PREFIX = "offturn:"
+MAX_SESSION_BYTES = 256
+
+_TENANT = re.compile(r"[a-z0-9_-]{1,64}\Z")
+
+
+def due(shard: str = SHARD) -> str:
+    """The sorted set of due sessions; score = when it is due, in ms of Redis TIME."""
+    return f"offturn:{{{shard}}}:due"
+
+
+def dead(shard: str = SHARD) -> str:
+    """Parked sessions with their reason, never content."""
+    return f"offturn:{{{shard}}}:dead"
+
+
+def every_meta(tenant: str, shard: str = SHARD) -> str:
+    """SCAN pattern of the meta keys of a tenant's sessions. A tenant's name holds nothing that SCAN would read."""
+    return f"offturn:{{{shard}}}:{tenant}:*:meta"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """A session's name: tenant `[a-z0-9_-]{1,64}`, id of at most 256 bytes (UTF-8). Raises InvalidSetting."""
+
+    tenant: str
+    session: str
+
+    def __post_init__(self) -> None:
+        if not _TENANT.match(self.tenant):
+            raise InvalidSetting(f"tenant {self.tenant!r}: use 1 to 64 of a-z, 0-9, _ and -")
+        try:
+            size = len(self.session.encode())
+        except UnicodeEncodeError:
+            raise InvalidSetting("session id holds a lone surrogate: use valid Unicode") from None
+        if not 0 < size <= MAX_SESSION_BYTES:
+            raise InvalidSetting(f"session id of {size} bytes: use 1 to {MAX_SESSION_BYTES} bytes")
+
+    @property
+    def member(self) -> str:
+        """The session's member in the due set: `<tenant>:<percent-encoded id>`."""
+        return f"{self.tenant}:{quote(self.session, safe='')}"
+
+    @classmethod
+    def of_member(cls, member: str) -> SessionKey:
+        """The session a member of the due set names. Raises InvalidSetting."""
+        tenant, _, session = member.partition(":")
+        return cls(tenant, unquote(session))
+
+    @classmethod
+    def of_meta(cls, name: str) -> SessionKey:
+        """The session a meta key belongs to. Raises InvalidSetting."""
+        return cls.of_member(name.split(":", 2)[2].removesuffix(":meta"))
+
+    def key(self, kind: str, shard: str = SHARD) -> str:
+        """One of its keys; kind is `meta`, `log`, `gen:3`, `chunks`, `ops`, `ids`, `events`, `opsq` or `chunksq`."""
+        return f"offturn:{{{shard}}}:{self.member}:{kind}"

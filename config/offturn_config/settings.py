@@ -1,0 +1,156 @@
+"""Settings from the environment: the only module of offturn that reads it.
+
+Every variable is `OFFTURN_<FIELD>`. A file of that name in the directory `OFFTURN_SECRETS_DIR` is read where the
+variable is unset, so that keys can be mounted instead of exported.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from offturn_config.errors import InvalidSetting
+from offturn_config.keys import SessionKey
+from offturn_config.urls import parse_url, redacted
+
+PREFIX = "OFFTURN_"
+
+
+def _url(value: str) -> str:
+    try:
+        parse_url(value, "URL")
+    except InvalidSetting as error:
+        raise ValueError(str(error).partition("': ")[2]) from None
+    return value
+
+
+def _tenant(value: str) -> str:
+    try:
+        return SessionKey(value, "x").tenant
+    except InvalidSetting:
+        raise ValueError("use 1 to 64 of a-z, 0-9, _ and -") from None
+
+
+Url = Annotated[str, AfterValidator(_url)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class _Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="forbid", populate_by_name=True, env_ignore_empty=True
+    )
+
+    store_url: Url = Field(default="redis://localhost:6379/0", repr=False, description="where sessions are kept")
+    queue_url: Url | None = Field(default=None, repr=False, description="where jobs are queued; unset: the store")
+
+
+class ClientSettings(_Settings):
+    """What a host's client reads."""
+
+    tenant: Annotated[str, AfterValidator(_tenant)] = Field(default="default", description="whose sessions")
+    timeout: Seconds = Field(default=2.0, description="deadline of one call, seconds")
+
+
+class WorkerSettings(_Settings):
+    """What a worker process reads."""
+
+    summarizer: str = Field(
+        default="extractive",
+        min_length=1,
+        description="`extractive`, or PROVIDER:MODEL, or a comma list tried in order",
+    )
+    summarizer_window: int | None = Field(
+        default=None, ge=1024, description="window of the summarizer's model, tokens; unset: 128,000"
+    )
+    summarizer_timeout: Seconds = Field(default=120.0, description="deadline of one model call, seconds")
+    anthropic_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("OFFTURN_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"),
+        description="of the `anthropic` summarizers",
+    )
+    anthropic_base_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("OFFTURN_ANTHROPIC_BASE_URL", "ANTHROPIC_BASE_URL"),
+        description="another server of Anthropic's API",
+    )
+    openai_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("OFFTURN_OPENAI_API_KEY", "OPENAI_API_KEY"),
+        description="of the `openai` summarizers",
+    )
+    openai_base_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("OFFTURN_OPENAI_BASE_URL", "OPENAI_BASE_URL"),
+        description="any server of OpenAI's API",
+    )
+    timeout: Seconds = Field(default=10.0, description="deadline of one Redis reply, seconds")
+    max_jobs: int = Field(default=4, ge=1, le=100, description="jobs at a time in this process")
+    job_timeout: Seconds = Field(default=600.0, description="longest run of one job, seconds")
+    lease_ms: int = Field(default=4000, ge=1000, le=600_000, description="claim and arq lock, renewed four times in it")
+    poll_seconds: Seconds = Field(default=0.1, description="between two looks at the queue")
+    sweep_seconds: Seconds = Field(default=1.0, description="between two looks at the due set, jittered by half")
+    drain_seconds: float = Field(default=25.0, ge=0, allow_inf_nan=False, description="for running jobs after SIGTERM")
+    health_host: str = Field(default="127.0.0.1", min_length=1, description="address of /livez and /readyz")
+    health_port: int = Field(default=8080, ge=-1, le=65535, description="0: a free port; -1: none")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="least level logged")
+    log_format: Literal["json", "console"] = Field(default="json", description="`console` is for people")
+    worker_id: str = Field(
+        default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}", min_length=1, description="names the process"
+    )
+
+
+S = TypeVar("S", bound=_Settings)
+
+
+def load_client_settings(**overrides: Any) -> ClientSettings:
+    """The client's settings; an override (None: not given) wins over the environment. Raises InvalidSetting."""
+    return _load(ClientSettings, overrides)
+
+
+def load_worker_settings(**overrides: Any) -> WorkerSettings:
+    """The worker's settings; an override (None: not given) wins over the environment. Raises InvalidSetting."""
+    return _load(WorkerSettings, overrides)
+
+
+def unknown_variables() -> list[str]:
+    """Set variables that start like ours and that nothing reads: typing errors, mostly. Sorted."""
+    fields = {*ClientSettings.model_fields, *WorkerSettings.model_fields, "secrets_dir"}
+    known = {f"{PREFIX}{field.upper()}" for field in fields}
+    return sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
+
+
+def _load(kind: type[S], overrides: Mapping[str, Any]) -> S:
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return kind(_secrets_dir=_secrets_dir(), **given)
+    except ValidationError as error:
+        problems = "; ".join(_problem(details) for details in error.errors(include_url=False, include_context=False))
+        raise InvalidSetting(problems) from None
+
+
+def _secrets_dir() -> Path | None:
+    name = os.environ.get(f"{PREFIX}SECRETS_DIR")
+    if not name:
+        return None
+    if not Path(name).is_dir():
+        raise InvalidSetting(f"{PREFIX}SECRETS_DIR = {name!r}: no such directory; create it or unset the variable")
+    return Path(name)
+
+
+def _problem(details: Mapping[str, Any]) -> str:
+    name = str(details["loc"][0]) if details["loc"] else ""
+    variable = name if name.isupper() else f"{PREFIX}{name.upper()}"
+    remedy = str(details["msg"]).removeprefix("Value error, ")
+    return f"{variable} = {_shown(name.lower(), details['input'])}: {remedy}"
+
+
+def _shown(name: str, value: object) -> str:
+    if "key" in name:
+        return "***"
+    return repr(redacted(str(value)) if "url" in name else value)
