@@ -1,0 +1,37 @@
+"""What both formats do alike: origins, and the checks of an edit against the part it names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TypeVar
+
+from offturn_engine.messages import Edit, Json, Origin, Part, Role, TextPart, ToolCallPart, ToolResultPart
+
+Place = TypeVar("Place")
+
+
+def origin_of(role: Role, parts: Sequence[Part], declared: Origin | None) -> Origin:
+    """Who made a message. What a host declares counts for the user role only, and never for tool results alone."""
+    if role != "user":
+        return role
+    if parts and all(isinstance(part, ToolResultPart) for part in parts):
+        return "tool"
+    return declared or "human"
+
+
+def named(places: Sequence[tuple[Place, Part]], edit: Edit) -> Place:
+    """Where the part of an edit is. Raises ValueError where there is none, or it cannot take this edit."""
+    if not 0 <= edit.part < len(places):
+        raise ValueError(f"seq {edit.seq} has {len(places)} parts, the edit names part {edit.part}")
+    place, part = places[edit.part]
+    fits_text = isinstance(part, TextPart | ToolResultPart) and edit.text is not None and edit.arguments is None
+    fits_call = isinstance(part, ToolCallPart) and edit.arguments is not None and edit.text is None
+    if not (fits_text or fits_call):
+        raise ValueError(f"seq {edit.seq}, part {edit.part}: a {type(part).__name__} does not take this edit")
+    return place
+
+
+def size_of(value: Json) -> int:
+    """Bytes of a value's JSON."""
+    return len(json.dumps(value, ensure_ascii=False).encode())

@@ -1,0 +1,67 @@
+"""What a format must offer. A format is stateless; `get(name)` in this package returns one.
+
+Law: for every message that `parse` accepts, `edit(message, ())` is the very raw value, and `parse(edit(m, e))` differs
+from `m` only in the parts that `e` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a provider would refuse a request: index of the message, the rule's name, one sentence without content."""
+
+    index: int
+    rule: str
+    text: str
+
+
+class Format(Protocol):
+    """One provider dialect."""
+
+    name: str
+
+    def parse(self, raw: Json, *, index: int = 0, origin: Origin | None = None) -> Message:
+        """A neutral message. `origin` overrides the format's own rule for user-role messages.
+
+        Raises InvalidMessage(index, field, problem) for what the provider would refuse.
+        """
+        ...
+
+    def edit(self, message: Message, edits: Sequence[Edit]) -> RawMessage:
+        """The raw message with edits of its parts applied; other fields and parts are the same JSON values."""
+        ...
+
+    def without(self, message: Message, parts: frozenset[int]) -> RawMessage | None:
+        """The raw message without these parts; None when nothing sendable is left."""
+        ...
+
+    def user(self, text: str) -> RawMessage:
+        """A new user-role message."""
+        ...
+
+    def result(self, call_id: str, name: str, text: str) -> RawMessage:
+        """A synthetic tool result."""
+        ...
+
+    def canonical(self, raw: RawMessage) -> Json:
+        """The value two messages are compared by: no cache markers, no nulls, one shape for text content."""
+        ...
+
+    def problems(self, messages: Sequence[RawMessage]) -> list[Problem]:
+        """What the provider would refuse in this list: roles, first message, pairs, empty content, arguments."""
+        ...
+
+    def overhead(self, system: Json, tools: Json) -> int:
+        """Estimated tokens of a system prompt and a tool list given apart from the messages."""
+        ...
+
+    def request(self, messages: Sequence[RawMessage], system: Json) -> Mapping[str, Any]:
+        """Keyword arguments for the provider's SDK call: `messages`, and the system prompt in its place."""
+        ...

@@ -1,0 +1,124 @@
+"""The neutral message: what a provider's message says, with its raw JSON kept beside it.
+
+A format (`offturn_engine.formats`) parses raw JSON into a `Message` and applies `Edit`s to it. `raw` is never changed:
+an unedited message renders to the very value the host recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+Json: TypeAlias = Any
+RawMessage: TypeAlias = Mapping[str, Any]
+
+Role = Literal["system", "user", "assistant", "tool"]
+Origin = Literal["human", "assistant", "tool", "system", "host", "restore", "replay", "summary"]
+"""Who made a message. `human`: a person's words, sacred. `host`: material the host injected in the user role."""
+
+ORIGINS: tuple[Origin, ...] = ("human", "assistant", "tool", "system", "host", "restore", "replay", "summary")
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingPart:
+    """Reasoning. Signed or encrypted reasoning is sent back unchanged, or goes with its whole turn."""
+
+    text: str
+    signed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallPart:
+    """`arguments` is the parsed JSON, or None where `source` (the text as sent) is not JSON."""
+
+    id: str
+    name: str
+    arguments: Json
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultPart:
+    """`is_error` is None where the format cannot say; `media` counts images and documents inside."""
+
+    call_id: str
+    text: str
+    is_error: bool | None = None
+    media: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MediaPart:
+    """An image, document or sound; `size` is the bytes of its JSON."""
+
+    kind: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpaquePart:
+    """A part offturn does not know; carried as it came."""
+
+    kind: str
+    size: int
+
+
+Part: TypeAlias = TextPart | ThinkingPart | ToolCallPart | ToolResultPart | MediaPart | OpaquePart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a transcript. `parts` are in the order of the raw content; an edit names a part by its index."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    raw: RawMessage
+    origin: Origin
+    tokens: int  # estimate of the raw message, uncalibrated
+    seq: int = -1  # position in the log, never reused; -1 before it is recorded
+    at: int = 0  # ms since the epoch by the store's clock; 0 where unknown
+
+    def placed(self, seq: int, at: int = 0) -> Message:
+        """The same message at a position of the log."""
+        return replace(self, seq=seq, at=at)
+
+    @property
+    def text(self) -> str:
+        """Its visible text parts, joined by blank lines."""
+        return "\n\n".join(p.text for p in self.parts if isinstance(p, TextPart))
+
+    @property
+    def calls(self) -> tuple[tuple[int, ToolCallPart], ...]:
+        """(part index, call) of each tool call."""
+        return tuple((i, p) for i, p in enumerate(self.parts) if isinstance(p, ToolCallPart))
+
+    @property
+    def results(self) -> tuple[tuple[int, ToolResultPart], ...]:
+        """(part index, result) of each tool result."""
+        return tuple((i, p) for i, p in enumerate(self.parts) if isinstance(p, ToolResultPart))
+
+
+Rule = Literal["stub", "duplicate", "arguments", "middle-cut"]
+
+
+class Edit(BaseModel):
+    """A recorded change to one part of one message, applied when a view is rendered; the log keeps the original.
+
+    `text` replaces a result's or a text part's text; `arguments` (a JSON value) replaces a call's arguments.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    seq: int
+    part: int
+    rule: Rule
+    text: str | None = None
+    arguments: Json = None

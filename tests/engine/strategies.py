@@ -1,0 +1,242 @@
+"""Hypothesis strategies for transcripts: lists of raw messages that `parse` accepts, as odd as real ones."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+Raw = dict[str, Any]
+
+PHRASES = (
+    "fix the login bug in src/auth/login.py",
+    "Never change config/prod.toml, and keep every test green.",
+    "Budget: at most 3 requests per second. Use port 8081 only.",
+    "请修复登录错误, 不要修改数据库结构, 必须保持向后兼容.",
+    "ログインの不具合を直してください",
+    "done: 12 passed, 0 failed",
+    "I read the file; the token is compared with == instead of compare_digest().",
+    "ok",
+    "  spaced  \n\n  text  ",
+)
+RESULTS = (
+    "",
+    "ok",
+    "total 8\n-rw-r--r-- 1 dev dev 220 login.py\n",
+    "FAILED tests/test_login.py::test_token - AssertionError: assert 401 == 200\n1 failed, 11 passed\nexit code 1",
+    "Traceback (most recent call last):\n  File 'src/auth/login.py', line 42\nValueError: bad token",
+    '{"rows": [{"id": 7, "name": "测试"}], "next": null}',
+    "2026-11-03T10:00:01Z ERROR worker-3 req=9f3c status=500 dur=812ms",
+)
+TOOLS: tuple[tuple[str, Raw], ...] = (
+    ("bash", {"command": "pytest -q tests/test_login.py"}),
+    ("bash", {"command": "git commit -m 'fix' && git push"}),
+    ("read", {"path": "src/auth/login.py", "offset": 1, "limit": 200}),
+    ("write", {"path": "src/auth/token.py", "content": "def check(a, b):\n    return a == b\n" * 20}),
+    ("search", {"pattern": "compare_digest", "路径": "src"}),
+    ("status", {}),
+)
+IDS = ("call_1", "call_2", "call_3", "call_4")
+"""Few, so that ids repeat within a transcript."""
+
+
+def texts(*, blank: bool = False) -> st.SearchStrategy[str]:
+    """Message texts: known phrases, arbitrary Unicode without surrogates; blank ones only where asked for."""
+    anything = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+    found = st.one_of(st.sampled_from(PHRASES), anything)
+    return found if blank else found.filter(lambda text: bool(text.strip()))
+
+
+def results(*, big: bool = False) -> st.SearchStrategy[str]:
+    """Result texts; with `big` up to 20,000 characters, made by repetition so that they shrink fast."""
+    lines = st.sampled_from(RESULTS)
+    most = 20_000 if big else 400
+    long = st.builds(
+        lambda line, size: (line * (1 + size // len(line)))[:size], st.sampled_from(RESULTS[1:]), st.integers(1, most)
+    )
+    return st.one_of(lines, long)
+
+
+@st.composite
+def transcripts(
+    draw: st.DrawFn,
+    format_name: str,
+    *,
+    turns: int = 4,
+    big: bool = False,
+    system: bool = True,
+    unanswered: bool = True,
+    inside: bool = True,
+    orphans: bool = False,
+) -> list[Raw]:
+    """A transcript of 1 to `turns` turns, about 30 messages at most.
+
+    `system`: an openai-chat list may start with a system message. `unanswered`: some calls have no result, in the
+    middle or at the end; their ids do not repeat. `inside`: a message may arrive between a call and its results.
+    `orphans`: a result without a call may be anywhere after the first message.
+    """
+    make = OpenAIMaker() if format_name == "openai-chat" else AnthropicMaker()
+    messages: list[Raw] = []
+    if system and format_name == "openai-chat" and draw(st.booleans()):
+        messages.append({"role": "system", "content": "You are a careful agent."})
+    for _ in range(draw(st.integers(1, turns))):
+        messages.append(make.human(draw, draw(texts(blank=make.blank))))
+        for _ in range(draw(st.integers(0, 2))):
+            messages += _group(draw, make, big=big, unanswered=unanswered, inside=inside)
+        if draw(st.booleans()):
+            messages.append(make.reply(draw, draw(texts(blank=make.blank))))
+    if orphans and draw(st.booleans()):
+        place = draw(st.integers(1, len(messages)))
+        messages.insert(place, make.results(draw, [("orphan_1", "left over", False)])[0])
+    return messages
+
+
+def _group(draw: st.DrawFn, make: Maker, *, big: bool, unanswered: bool, inside: bool) -> list[Raw]:
+    count = draw(st.integers(1, 3))
+    ids = draw(st.permutations(IDS))[:count]
+    answered = [not unanswered or draw(st.integers(0, 9)) > 0 for _ in ids]
+    make.opened += answered.count(False)
+    ids = [id_ if ok else f"open_{make.opened}_{id_}" for id_, ok in zip(ids, answered, strict=True)]
+    tools = [draw(st.sampled_from(TOOLS)) for _ in ids]
+    messages = [make.calls(draw, list(zip(ids, tools, strict=True)), draw(st.one_of(st.just(""), texts())))]
+    if inside and draw(st.integers(0, 9)) == 0:
+        messages.append(make.human(draw, draw(texts())))
+    taken = [(id_, draw(results(big=big)), draw(st.booleans())) for id_, ok in zip(ids, answered, strict=True) if ok]
+    return messages + make.results(draw, draw(st.permutations(taken)))
+
+
+Result = tuple[str, str, bool]
+"""(call id, text, is an error)."""
+
+Call = tuple[str, tuple[str, Raw]]
+"""(call id, (tool, arguments))."""
+
+
+class Maker:
+    """Builds raw messages of one format. `opened` counts unanswered calls so far."""
+
+    blank = False
+
+    def __init__(self) -> None:
+        self.opened = 0
+
+    def human(self, draw: st.DrawFn, text: str) -> Raw:
+        """A human's message."""
+        raise NotImplementedError
+
+    def reply(self, draw: st.DrawFn, text: str) -> Raw:
+        """An assistant's text."""
+        raise NotImplementedError
+
+    def calls(self, draw: st.DrawFn, calls: list[Call], text: str) -> Raw:
+        """An assistant message with calls."""
+        raise NotImplementedError
+
+    def results(self, draw: st.DrawFn, results: list[Result]) -> list[Raw]:
+        """The messages that answer."""
+        raise NotImplementedError
+
+
+class OpenAIMaker(Maker):
+    """openai-chat, which accepts blank text."""
+
+    blank = True
+
+    def human(self, draw: st.DrawFn, text: str) -> Raw:
+        if draw(st.integers(0, 4)):
+            return {"role": "user", "content": text}
+        image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+        return {"role": "user", "content": [{"type": "text", "text": text}, image]}
+
+    def reply(self, draw: st.DrawFn, text: str) -> Raw:
+        message: Raw = {"role": "assistant", "content": text}
+        if draw(st.integers(0, 4)) == 0:
+            message["reasoning_content"] = "the user wants it fixed"
+        return message
+
+    def calls(self, draw: st.DrawFn, calls: list[Call], text: str) -> Raw:
+        made = [
+            {"id": id_, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            for id_, (name, arguments) in calls
+        ]
+        if draw(st.integers(0, 19)) == 0:
+            made[0]["function"]["arguments"] = '{"command": "cut of'  # type: ignore[index]
+        return {"role": "assistant", "content": text or None, "tool_calls": made}
+
+    def results(self, draw: st.DrawFn, results: list[Result]) -> list[Raw]:
+        return [{"role": "tool", "tool_call_id": id_, "content": text} for id_, text, _ in results]
+
+
+class AnthropicMaker(Maker):
+    """anthropic: no blank text, results in user messages, one or several."""
+
+    def human(self, draw: st.DrawFn, text: str) -> Raw:
+        if draw(st.booleans()):
+            return {"role": "user", "content": text}
+        blocks: list[Raw] = [{"type": "text", "text": text}]
+        if draw(st.integers(0, 4)) == 0:
+            source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+            blocks.append({"type": "image", "source": source})
+        return {"role": "user", "content": blocks}
+
+    def reply(self, draw: st.DrawFn, text: str) -> Raw:
+        return {"role": "assistant", "content": [*self._thinking(draw), {"type": "text", "text": text}]}
+
+    def calls(self, draw: st.DrawFn, calls: list[Call], text: str) -> Raw:
+        blocks = [*self._thinking(draw), *([{"type": "text", "text": text}] if text else [])]
+        blocks += [{"type": "tool_use", "id": i, "name": name, "input": arguments} for i, (name, arguments) in calls]
+        return {"role": "assistant", "content": blocks}
+
+    def results(self, draw: st.DrawFn, results: list[Result]) -> list[Raw]:
+        blocks = [self._result(draw, *result) for result in results]
+        if not blocks:
+            return []
+        if draw(st.booleans()):
+            return [{"role": "user", "content": blocks}]
+        return [{"role": "user", "content": [block]} for block in blocks]
+
+    def _result(self, draw: st.DrawFn, id_: str, text: str, is_error: bool) -> Raw:
+        content = [{"type": "text", "text": text}] if text and draw(st.booleans()) else text
+        block: Raw = {"type": "tool_result", "tool_use_id": id_, "content": content}
+        return {**block, "is_error": True} if is_error else block
+
+    def _thinking(self, draw: st.DrawFn) -> list[Raw]:
+        if draw(st.integers(0, 3)):
+            return []
+        return [{"type": "thinking", "thinking": "compare the tokens first", "signature": "EqQBCkYICxgC"}]
+
+
+def json_values(*, most: int = 20) -> st.SearchStrategy[Any]:
+    """Arbitrary JSON-like values, with what JSON does not have: NaN, lone surrogates, odd types."""
+    scalars = st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=20),
+        st.just("\ud800"),
+        st.binary(max_size=3),
+    )
+    keys = st.one_of(
+        st.sampled_from(["role", "content", "type", "text", "id", "tool_calls", "function"]), st.text(max_size=5)
+    )
+    return st.recursive(
+        scalars,
+        lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(keys, inner, max_size=4)),
+        max_leaves=most,
+    )
+
+
+@st.composite
+def damaged(draw: st.DrawFn, good: Any) -> Any:
+    """A copy of a JSON value with one of its places replaced by anything."""
+    value = holder = copy.deepcopy(good)
+    while True:
+        key = draw(st.sampled_from(list(holder) if isinstance(holder, dict) else range(len(holder))))
+        if not isinstance(holder[key], dict | list) or not holder[key] or draw(st.booleans()):
+            break
+        holder = holder[key]
+    holder[key] = draw(json_values(most=3))
+    return value
