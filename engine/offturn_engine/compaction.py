@@ -1,0 +1,120 @@
+"""The compaction: the immutable, self-contained record of one generation over the raw log.
+
+`render(path, compaction)` needs nothing but this record and the log. Stored as JSON with `v`; unknown fields of a known
+major are ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from offturn_engine.messages import Edit
+from offturn_engine.ranges import Ranges
+
+VERSION = 1
+
+Method = Literal["model", "extractive", "prune"]
+Reason = Literal["threshold", "phase", "manual", "overflow"]
+
+
+class Record(BaseModel):
+    """Base of everything stored: frozen, tolerant of fields a newer minor version added."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class LedgerItem(Record):
+    """One fact taken from the transcript by code.
+
+    `key` identifies it (a path, a command, an error's first line); a later item of the same kind and key replaces an
+    earlier one. `text` is the line shown after the key; `seq` is where it was last seen.
+    """
+
+    kind: Literal["file", "command", "error", "constraint", "call"]
+    key: str
+    text: str
+    seq: int
+    count: int = 1
+
+
+class HumanItem(Record):
+    """What a human wrote in one covered message; `text` is verbatim. `answered`: an assistant replied later."""
+
+    seq: int
+    text: str
+    answered: bool = True
+    media: int = 0
+
+
+class Sections(Record):
+    """What the summarizer wrote, by section title in the template's order; empty where no model was asked."""
+
+    titles: tuple[str, ...] = ()
+    bodies: tuple[str, ...] = ()
+
+    def items(self) -> list[tuple[str, str]]:
+        """(title, body) pairs."""
+        return list(zip(self.titles, self.bodies, strict=True))
+
+
+class Spent(Record):
+    """Summarizer calls of one compaction. Tokens as the provider reported them; input includes cached."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    milliseconds: int = 0
+
+
+NO_SECTIONS = Sections()
+NOTHING_SPENT = Spent()
+
+
+class Audit(Record):
+    """What became of the covered facts: counts of ledger items and human messages."""
+
+    kept: int = 0
+    recoverable: int = 0
+    human_verbatim: int = 0
+    human_cut: int = 0
+    human_by_handle: int = 0
+
+
+class Compaction(Record):
+    """One generation. `number`, `nonce` and `replaces` are given by the store at commit."""
+
+    v: int = VERSION
+    number: int = 0
+    nonce: str = ""
+    base: int = 0
+    replaces: int = 0
+    covered: Ranges = ()  # seqs the summary accounts for
+    edits: tuple[Edit, ...] = ()  # of visible messages only
+    summary: str = ""  # the whole text of the summary message; "" where nothing is covered
+    sections: Sections = Sections()
+    ledger: tuple[LedgerItem, ...] = ()
+    human: tuple[HumanItem, ...] = ()  # every human message of the covered ranges
+    replay: int | None = None  # seq of the covered, unanswered human message shown right after the summary
+    seen: int = 0  # log length it was planned on; the last seq it covers or edits is below
+    provisional: bool = False
+    method: Method = "prune"
+    reason: Reason = "threshold"
+    policy: str = ""  # Policy.hash
+    model: str = ""
+    format: str = ""
+    tokens_before: int = Field(default=0, description="estimate of the base's view, uncalibrated")
+    tokens_after: int = Field(default=0, description="estimate of this view at `seen`, uncalibrated")
+    over_target: bool = False
+    audit: Audit = Audit()
+    spent: Spent = Spent()
+    concessions: dict[str, int] = Field(
+        default_factory=dict, description="what gave way so that the view fits, counted"
+    )
+    at: int = 0  # ms since the epoch, by the store's clock
+
+
+NOTHING = Compaction()
+"""Generation 0: the raw transcript."""

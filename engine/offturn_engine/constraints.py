@@ -1,0 +1,149 @@
+"""Constraints: sentences in which a human says what must, must never, or must always be done.
+
+The rules are tables of cues per language. Modal words alone miss positive standing orders ("End every reply with a
+haiku"), so those have cues of their own; a list under a heading such as "Rules:" counts as a whole. A sentence is
+returned as it was written. Every pattern is bounded, and sentences above `LONGEST` are looked at clause by clause.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+LONGEST = 800  # characters of a sentence; a longer one is a paste, of which single clauses may count
+MOST = 200  # constraints taken from one message
+LOOKED = 100_000  # characters of a message that are looked at from its start, and as many from its end
+
+_MANNER = (
+    r"(?:every|each|all|any|always|at all times|metric|imperial|units?|style|terse|short|brief"
+    r"|concise|formal|plain|lowercase|uppercase|(?:in|into) (?:english|spanish|chinese|german|french|japanese|markdown|json|utc))"
+)
+_ORDER = (
+    r"(?:use|keep|prefer|write|answer|reply|respond|format|name|sign|start|begin|open|end|finish|close|put|include|add|mention"
+    r"|address|call|treat|show|give|cite|report|state|quote|translate|speak|refer|assume|leave|mark|tag|prefix|commit)"
+)
+
+_TOLD = r"(?<!\bi )(?<!\bit )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bhas )(?<!\bhave )(?<!['\u2019]ve )(?<!\bwas )(?<!\bis )\b"
+"""Not after a subject that only tells: "it never returns", "I don't have it"."""
+
+CUES: Mapping[str, tuple[str, ...]] = {
+    "English": (
+        rf"{_TOLD}(?:never|always|(?<!\bwe )(?:do not|don['\u2019]t|dont))\b|\bI (?:do not|don['\u2019]t) want\b",
+        r"\b(?:must(?! have\b)|mustn['\u2019]t|shall not|shouldn['\u2019]t|should (?:not|never|always|only))\b",
+        r"\bplease not\b|(?<!\bif )\bnot (?:to )?(?:touch|edit|change|modify|delete|remove|rename|use|add|commit|push|run|write|mention)\b",
+        r"\b(?:avoid|refrain from|make sure|ensure|forbidden|prohibited|mandatory|not allowed|off[- ]limits|required to)\b",
+        r"\byou (?:should|have to|need to|may not|may only|can only|cannot|can['\u2019]t|are to|are not)\b",
+        r"\bwithout (?:\w{2,20}ing|my|any|our|explicit|prior|approval|permission|breaking|asking)\b",
+        r"^(?:please )?(?:and )?(?:only|just)\b|\bonly (?:use|run|touch|edit|change|write|read|answer|reply|work|in|after|when|if|the|with|on|from)\b",
+        r"\b(?:use|run|touch|edit|change|write|read|answer|reply|work|allowed|and|but|please) only\b",
+        r"\b(?:at (?:most|least) (?:\d{1,9}|a\b|one|two|three|half)|no (?:more|less|fewer|later|earlier) than|up to \d{1,9}|not (?:more|less) than|instead of|rather than)\b",
+        r"\b(?:from now on|going forward|in (?:all|every) (?:future|repl|answer|commit|file|case)|as a rule|under no circumstances)\b",
+        r"^(?:please )?(?:whenever|every time|each time|for (?:every|each|all)|in (?:every|each|all)|before (?:you|any|every|each)|after (?:you|any|every|each)|unless)\b",
+        r"^(?:please )?(?:when|if) (?:you|i|we|a|an|any|there|something|the (?:user|customer|tests?|build))\b",
+        rf"^(?:please )?{_ORDER}\b.{{0,80}}?\b{_MANNER}\b",
+        r"^(?:please )?(?:prefer|stick to|limit|restrict|remember (?:to|that)|be (?:sure|careful|terse|brief|concise))\b",
+        r"^(?:and |but |also )?no (?!problem|worries|idea|longer|need|thanks|one\b|wonder|matter|luck|funciona|tengo|entiendo|puedo|hay\b|es\b|est\u00e1|s\u00e9|me\b|se\b|lo\b)[a-z]",
+        r"^(?:constraint|preference|rule|requirement|important|convention|policy|safety|limit|note|goal|decision)s?(?: \w{1,20})?: {0,4}\S",
+        r"\bI (?:prefer|expect you to|insist)\b",
+        r"\b(?:is|are|stays?) (?:frozen|read[- ]only|off)\b",
+    ),
+    "Spanish": (
+        r"\b(?:nunca|siempre|jamás|debes?|deben|debéis|debería[ns]?|prohibid[oa]s?|obligatori[oa]s?|únicamente|solamente|sólo)\b",
+        r"\b(?:tienes? que|tienen que|hay que|evita[rd]?|asegúra(?:te|os)|ni se te ocurra|a partir de ahora|como (?:máximo|mínimo)|en lugar de|en vez de)\b",
+        r"(?:^|[,;:] |\b(?:y|pero|favor|favor,) )no (?:(?:me|te|lo|la|los|las|se|le|les) )?\w{2,20}(?:es|as|éis|áis|en|an)\b",
+        r"^(?:por favor,? )?(?:solo|cada vez que|cuando|en cada|en todos?|antes de|después de|usa|utiliza|escribe|responde|contesta|termina|empieza|acaba|mantén|recuerda)\b",
+        r"\bsin \w{2,20}[aei]r(?:l[aeo]s?)?\b",
+        r"^(?:regla|restricción|requisito|preferencia|importante|nota)s?: {0,4}\S",
+    ),
+    "Chinese": (
+        r"不要|不得|不可(?!能|思)|不准|不許|不许|不能|不应|不應|禁止|严禁|嚴禁|切勿|请勿|請勿|勿",
+        r"必须|必須|务必|務必|(?<!不)一定|只能|只用|只许|只許|仅限|僅限|只可|应当|應當|应该|應該",
+        r"始终|始終|总是|總是|永远|永遠|从不|從不|每次|每个|每個|每条|每條|所有.{0,20}都|以后都|以後都",
+        r"(?:^|[\uff0c,。\uff1b;\uff1a:、\s]|请|請)(?:别|別)(?!的|人|处|處)",
+        r"至少|最多|不超过|不超過|除非|避免|确保|確保|当.{1,30}(?:时|時)|用.{1,10}(?:回答|回复|回覆|编写|撰写)",
+        r"^(?:规则|規則|要求|约束|約束|限制|重要|注意|偏好)[:\uff1a] {0,4}\S",
+    ),
+}
+"""Cues by language; searched without case in one sentence, `^` is its start."""
+
+HEADING = re.compile(
+    r"(?i)^\W{0,6}(?:(?:\w{1,20} ){0,4}(?:rules?|constraints?|requirements?|preferences?|conventions?|guidelines?)\b.{0,60}"
+    r"|(?:reglas|restricciones|requisitos|preferencias)\b.{0,60}|.{0,20}(?:规则|規則|要求|约束|約束|限制|偏好|注意事项).{0,20})[:\uff1a]?\W{0,4}$"
+)
+"""A line that makes the list under it constraints."""
+
+_CUES = tuple(re.compile("|".join(cues), re.IGNORECASE) for cues in CUES.values())
+_BULLET = re.compile(r"\s{0,40}(?:[-*•+\u2013]|\(?\d{1,3}[.):、]|\(?[a-z][.)])\s{1,8}(?:\[[ x]\]\s{1,4})?")
+_END = re.compile(r"(?<![.!?])[.!?]+[\"'”\u2019)\]]{0,3}(?=\s)|[。\uff01\uff1f\uff1b]+[”\u2019」\uff09]?")
+_CLAUSE = re.compile(r"[,;:\uff0c\uff1b\uff1a](?:\s|(?<=[\uff0c\uff1b\uff1a]))|\s[-\u2013—]\s")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nr|dr|mr|mrs|ms|st|p|ej|sr|sra)|\b[a-z])\.$", re.IGNORECASE
+)
+_REQUEST = re.compile(
+    r"(?i)\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bpor favor\b|\b(?:puedes|podr\u00edas|pod\u00e9is)\b|请|請|能不能|可以|可不可以"
+)
+_LOG = re.compile(
+    r"^(?:(?:[A-Za-z_]\w{0,60}\.){0,6}\w{0,60}(?:Error|Exception|Warning)\b.{0,3}:|[\[{][\"{]|File \"|at \S+\(|\d{4}-\d\d-\d\d[T ]\d\d:)"
+)
+_FENCE = ("```", "~~~")
+
+
+def constraints(text: str) -> list[str]:
+    """The sentences of a human message that state a constraint, verbatim, in order, without repeats; at most `MOST`.
+
+    Code blocks, quoted log lines and plain questions hold none.
+    """
+    found: dict[str, None] = {}
+    for sentence in _stated(text if len(text) <= 2 * LOOKED else f"{text[:LOOKED]}\n{text[-LOOKED:]}"):
+        found[sentence] = None
+        if len(found) == MOST:
+            break
+    return list(found)
+
+
+def _stated(text: str) -> Iterator[str]:
+    fenced = listing = False
+    for line in text.split("\n"):
+        bare = line.strip()
+        if bare.startswith(_FENCE):
+            fenced = not fenced
+        if fenced or not bare or bare.startswith(_FENCE) or _LOG.match(bare):
+            continue
+        bullet = _BULLET.match(line)
+        body = line[bullet.end() :].strip() if bullet else bare
+        if listing and bullet and len(body) <= LONGEST:
+            yield body
+            continue
+        spoken = sentences(body)
+        stated = [s for sentence in spoken for s in _constraining(sentence)]
+        yield from stated
+        heads = bool(stated) and bare.endswith((":", "\uff1a"))
+        listing = heads or (bool(spoken) and len(spoken[-1]) <= 120 and HEADING.match(spoken[-1]) is not None)
+
+
+def sentences(line: str) -> list[str]:
+    """The sentences of one line, each a substring of it; no break after an abbreviation."""
+    found, start = [], 0
+    for end in _END.finditer(line):
+        if not _ABBREVIATION.search(line[max(start, end.end() - 12) : end.end()]):
+            found.append(line[start : end.end()].strip())
+            start = end.end()
+    rest = line[start:].strip()
+    return [*found, rest] if rest else found
+
+
+def _constraining(sentence: str) -> Iterator[str]:
+    if len(sentence) <= LONGEST:
+        if is_constraint(sentence):
+            yield sentence
+        return
+    for clause in _CLAUSE.split(sentence):
+        if len(clause) <= LONGEST and is_constraint(clause.strip()):
+            yield clause.strip()
+
+
+def is_constraint(sentence: str) -> bool:
+    """Does one sentence state a constraint? A plain question does not; "could you please not ..." does."""
+    if len(sentence) < 4 or "\\n" in sentence or (sentence.endswith(("?", "\uff1f")) and not _REQUEST.search(sentence)):
+        return False
+    return any(cues.search(sentence) for cues in _CUES)

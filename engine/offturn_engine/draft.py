@@ -1,0 +1,171 @@
+"""A draft: what a generation will hold, before its text is written. Giving way changes a draft, never a text.
+
+`assemble` writes the summary message of a draft: the model's sections, the ledger and the human messages, the last two
+always by code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from offturn_engine.boundaries import Split
+from offturn_engine.compaction import (
+    NO_SECTIONS,
+    NOTHING_SPENT,
+    Audit,
+    Compaction,
+    HumanItem,
+    LedgerItem,
+    Method,
+    Reason,
+    Sections,
+    Spent,
+)
+from offturn_engine.formats.base import Format
+from offturn_engine.human import human_items
+from offturn_engine.human import render as render_human
+from offturn_engine.ledger import bounded, ledger, merge
+from offturn_engine.ledger import render as render_ledger
+from offturn_engine.messages import Edit, Message
+from offturn_engine.ranges import Ranges, contains, label, union
+from offturn_engine.render import Rendering, render
+from offturn_engine.turns import last_unanswered
+
+SUMMARY_HEAD = "[Summary of messages "
+SUMMARY_TELLS = " of this conversation. It tells what already happened; it is not a new request."
+SUMMARY_END = "[End of the summary]"
+FACTS_TITLE = "Facts, taken from the messages by code"
+HUMAN_TITLE = "What the human wrote, word for word"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A candidate generation over a path. Budgets are in estimate units."""
+
+    path: Sequence[Message]
+    fmt: Format
+    base: Compaction
+    split: Split | None  # None: nothing more is covered than the base covers
+    edits: tuple[Edit, ...]
+    human_budget: int
+    ledger_budget: int
+    system_budget: int
+    method: Method
+    reason: Reason
+    policy: str
+    target: int
+    tokens_before: int
+    sections: Sections = NO_SECTIONS
+    spent: Spent = NOTHING_SPENT
+    model: str = ""
+    provisional: bool = False
+    concessions: Mapping[str, int] = field(default_factory=dict)
+
+    def conceding(self, name: str, count: int, **changes: object) -> Draft:
+        """The draft after giving way once more."""
+        counted = {**self.concessions, name: self.concessions.get(name, 0) + count}
+        return replace(self, concessions=counted, **changes)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What code says about the covered messages; the same for every draft with this `split`."""
+
+    split: Split | None
+    facts: tuple[LedgerItem, ...]
+    human: tuple[HumanItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A finished draft: the record to store, the view it makes, and the account behind its texts."""
+
+    draft: Draft
+    compaction: Compaction
+    rendering: Rendering
+    account: Account
+
+
+def account(draft: Draft) -> Account:
+    """Ledger and human messages of all that the draft covers."""
+    base, covered = draft.base, covered_by(draft)
+    fresh = [m for m in draft.path if contains(covered, m.seq) and not contains(base.covered, m.seq)]
+    facts = bounded(merge(base.ledger, ledger(fresh))) if fresh else base.ledger
+    human = tuple(item for item in human_items(draft.path) if contains(covered, item.seq))
+    return Account(draft.split, facts, human)
+
+
+def covered_by(draft: Draft) -> Ranges:
+    """What the base covers and the draft adds."""
+    return union(draft.base.covered, draft.split.cover) if draft.split else draft.base.covered
+
+
+def floor(draft: Draft) -> int:
+    """Tokens of the draft's view without a summary: no text can make it smaller."""
+    return render(draft.path, _record(draft), draft.fmt).tokens
+
+
+def assemble(draft: Draft, known: Account | None = None) -> Candidate:
+    """The record and view of a draft; `known` spares the account where only texts and edits changed."""
+    told = known if known and known.split is draft.split else account(draft)
+    bare = _record(draft)
+    block = render_human(told.human, budget=draft.human_budget, skip=() if bare.replay is None else (bare.replay,))
+    listed = render_ledger(told.facts, budget=draft.ledger_budget)
+    sections = draft.sections if draft.sections.titles else draft.base.sections
+    audit = Audit(
+        kept=listed.kept,
+        recoverable=listed.recoverable,
+        human_verbatim=block.verbatim,
+        human_cut=block.cut,
+        human_by_handle=block.by_handle,
+    )
+    summary = _text(label(bare.covered), sections, listed.text, block.text) if bare.covered else ""
+    told_of = {"summary": summary, "sections": sections, "ledger": told.facts, "human": told.human, "audit": audit}
+    record = bare.model_copy(update=told_of)
+    rendering = render(draft.path, record, draft.fmt)
+    after = rendering.tokens
+    sized = record.model_copy(update={"tokens_after": after, "over_target": after > draft.target})
+    return Candidate(draft, sized, rendering, told)
+
+
+def _record(draft: Draft) -> Compaction:
+    """The record without what is told about the covered messages."""
+    covered, replay = covered_by(draft), _replay(draft)
+    return Compaction(
+        base=draft.base.number,
+        covered=covered,
+        edits=tuple(e for e in draft.edits if not contains(covered, e.seq) or e.seq == replay),
+        replay=replay,
+        seen=max((m.seq for m in draft.path), default=-1) + 1,
+        provisional=draft.provisional,
+        method=draft.method,
+        reason=draft.reason,
+        policy=draft.policy,
+        model=draft.model,
+        format=draft.fmt.name,
+        tokens_before=draft.tokens_before,
+        spent=draft.spent,
+        concessions=dict(draft.concessions),
+    )
+
+
+def _replay(draft: Draft) -> int | None:
+    """Of a draft that covers nothing more: the base's, while it waits for its answer."""
+    if draft.split:
+        return draft.split.replay
+    asked = last_unanswered(draft.path)
+    return None if asked is None or draft.path[asked].seq != draft.base.replay else draft.base.replay
+
+
+def _text(covered: str, sections: Sections, facts: str, human: str) -> str:
+    head = (
+        f"{SUMMARY_HEAD}{covered}{SUMMARY_TELLS} A handle such as m12 names a message whose full text can be recalled.]"
+    )
+    parts = [head]
+    parts += [f"## {title}\n{body}" for title, body in sections.items() if body.strip()]
+    if facts:
+        parts.append(f"## {FACTS_TITLE}\n{facts}")
+    if human:
+        parts.append(f"## {HUMAN_TITLE}\n{human}")
+    return "\n\n".join([*parts, SUMMARY_END])

@@ -1,0 +1,264 @@
+"""What humans wrote inside the covered ranges, carried into the view by code, word for word.
+
+Rule (invariant 3): all of it verbatim where the budget allows; else the largest, then the oldest, are cut in their
+middle, sentences that state a constraint staying; else the oldest are listed by handle with their first characters,
+and where thousands of handles do not fit, the oldest of all as one span of handles. Every message is there in one of
+the three forms, oldest first, and each form is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from offturn_engine.compaction import HumanItem
+from offturn_engine.constraints import constraints
+from offturn_engine.handles import handle
+from offturn_engine.messages import MediaPart, Message
+from offturn_engine.ranges import Ranges, normalise, ranges_of, union
+from offturn_engine.tokens import estimate_text
+
+EXCERPT = 80  # characters shown of a message listed by handle
+LEAST = 80  # tokens a message keeps when its middle is cut
+CONSTRAINTS_SHARE = 0.6  # of a cut message's room, for the constraints in its middle
+BARE = "By handle only:"
+LISTED = 40  # messages that each keep their handle, whatever the budget
+FENCE = "~"
+SHORTEST_FENCE = 3
+
+_RUNS = re.compile(f"{FENCE}+")
+_HANDLE = re.compile(r"\[m(\d{1,12})\]")
+_SPAN = re.compile(r"\[m(\d{1,12})\] to \[m(\d{1,12})\] \([\d,]{1,12} messages\)")
+
+
+class Form(Enum):
+    """How one message is shown."""
+
+    VERBATIM = "verbatim"
+    CUT = "cut"
+    HANDLE = "handle"
+    BARE = "bare"  # by handle, without an excerpt: all such share one line
+    SPAN = "span"  # one of the oldest, between the first and the last handle of that line
+
+
+@dataclass(frozen=True, slots=True)
+class HumanBlock:
+    """The text for the view, and how many messages are in it verbatim, cut in the middle, and by handle only."""
+
+    text: str
+    verbatim: int = 0
+    cut: int = 0
+    by_handle: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    item: HumanItem
+    form: Form
+    text: str
+    tokens: int
+
+
+def human_items(messages: Sequence[Message]) -> tuple[HumanItem, ...]:
+    """One item per human message, in order. `answered`: an assistant message with visible text comes later in the list."""
+    found: list[HumanItem] = []
+    answered = False
+    for message in reversed(messages):
+        if message.role == "assistant" and message.text.strip():
+            answered = True
+        if message.origin == "human":
+            media = sum(isinstance(p, MediaPart) for p in message.parts)
+            found.append(HumanItem(seq=message.seq, text=message.text, answered=answered, media=media))
+    return tuple(reversed(found))
+
+
+def render(items: Sequence[HumanItem], *, budget: int, skip: Collection[int] = ()) -> HumanBlock:
+    """The items as quotations headed by their handles, oldest first, within `budget` tokens (estimated).
+
+    Each quotation stands between two lines of `~` longer than any run of `~` inside it, so that no text can end its
+    own quotation. Budget 0 lists all by handle, the newest `LISTED` with an excerpt. `skip` are seqs that the view
+    shows elsewhere; they are not counted.
+    """
+    left_out = frozenset(skip)
+    shown = [_verbatim(item) for item in sorted(items, key=lambda i: i.seq) if item.seq not in left_out]
+    if budget <= 0:
+        old = max(0, len(shown) - LISTED)
+        return _block([*(_spanned(s.item) for s in shown[:old]), *(_by_handle(s.item) for s in shown[old:])])
+    whole = _block(shown)
+    if estimate_text(whole.text) <= budget:
+        return whole
+    total = sum(s.tokens for s in shown)
+    for narrower in (_list_hopeless, _cut_middles, _list_oldest, _drop_excerpts, _join_oldest):
+        if total <= budget:
+            break
+        total = narrower(shown, total, budget)
+    return _block(shown)
+
+
+def accounted(text: str) -> Ranges:
+    """The seqs whose handles stand in a rendered text, those inside a span included."""
+    named = ranges_of(int(seq) for seq in _HANDLE.findall(text))
+    return union(named, normalise((int(low), int(high) + 1) for low, high in _SPAN.findall(text)))
+
+
+def _list_hopeless(shown: list[_Shown], total: int, budget: int) -> int:
+    """List the oldest by handle while not even half of them could be cut into the budget. Returns the new total."""
+    least = sum(min(LEAST, s.tokens) for s in shown)
+    for i, entry in enumerate(shown):
+        if least <= 2 * budget:
+            break
+        smaller = _by_handle(entry.item)
+        if smaller.tokens < entry.tokens:
+            total += smaller.tokens - entry.tokens
+            least += min(LEAST, smaller.tokens) - min(LEAST, entry.tokens)
+            shown[i] = smaller
+    return total
+
+
+def _cut_middles(shown: list[_Shown], total: int, budget: int) -> int:
+    """Cut the largest first, of equals the oldest, each no more than needed. Returns the new total."""
+    for i in sorted(range(len(shown)), key=lambda i: (-shown[i].tokens, i)):
+        room = max(LEAST, shown[i].tokens - (total - budget))
+        if total <= budget or room >= shown[i].tokens:
+            break
+        smaller = _cut(shown[i].item, room)
+        if smaller.tokens < shown[i].tokens:
+            total += smaller.tokens - shown[i].tokens
+            shown[i] = smaller
+    return total
+
+
+def _list_oldest(shown: list[_Shown], total: int, budget: int) -> int:
+    """List by handle, the oldest of the cut ones first, then the oldest of the others. Returns the new total."""
+    for i in sorted(range(len(shown)), key=lambda i: (shown[i].form is not Form.CUT, i)):
+        if total <= budget:
+            break
+        smaller = _by_handle(shown[i].item)
+        if smaller.tokens < shown[i].tokens:
+            total += smaller.tokens - shown[i].tokens
+            shown[i] = smaller
+    return total
+
+
+def _drop_excerpts(shown: list[_Shown], total: int, budget: int) -> int:
+    """Leave only the handles of the oldest. Returns the new total."""
+    total += estimate_text(BARE + " ")
+    for i, entry in enumerate(shown):
+        if total <= budget:
+            break
+        smaller = _bare(entry.item)
+        if smaller.tokens < entry.tokens:
+            total += smaller.tokens - entry.tokens
+            shown[i] = smaller
+    return total
+
+
+def _join_oldest(shown: list[_Shown], total: int, budget: int) -> int:
+    """Leave of the oldest of many nothing but the first and the last handle. Returns the new total."""
+    if len(shown) <= LISTED:
+        return total
+    total += estimate_text(_span(["[m999999999]"] * 1_000))
+    for i, entry in enumerate(shown):
+        if total <= budget:
+            break
+        total -= entry.tokens
+        shown[i] = _spanned(entry.item)
+    return total
+
+
+def _block(shown: Sequence[_Shown]) -> HumanBlock:
+    forms = [s.form for s in shown]
+    spanned = [s.text for s in shown if s.form is Form.SPAN]
+    bare = [_span(spanned)] if spanned else []
+    bare += [s.text for s in shown if s.form is Form.BARE]
+    texts = [f"{BARE} {' '.join(bare)}"] if bare else []
+    texts += [s.text for s in shown if s.form not in (Form.BARE, Form.SPAN)]
+    listed = len(forms) - forms.count(Form.VERBATIM) - forms.count(Form.CUT)
+    return HumanBlock("\n".join(texts), forms.count(Form.VERBATIM), forms.count(Form.CUT), listed)
+
+
+def _span(handles: Sequence[str]) -> str:
+    return f"{handles[0]} to {handles[-1]} ({len(handles):,} messages)"
+
+
+def _shown(item: HumanItem, form: Form, text: str) -> _Shown:
+    return _Shown(item, form, text, estimate_text(text + "\n"))
+
+
+def _verbatim(item: HumanItem) -> _Shown:
+    return _shown(item, Form.VERBATIM, _quoted(item, item.text, ""))
+
+
+def _by_handle(item: HumanItem) -> _Shown:
+    first = " ".join(item.text[: EXCERPT * 4].split())
+    excerpt = first if len(first) <= EXCERPT and len(item.text) <= EXCERPT * 4 else first[:EXCERPT] + "…"
+    return _shown(item, Form.HANDLE, f"{_head(item, f'{len(item.text):,} characters')} {excerpt}".rstrip())
+
+
+def _bare(item: HumanItem) -> _Shown:
+    return _shown(item, Form.BARE, f"[{handle(item.seq)}]")
+
+
+def _spanned(item: HumanItem) -> _Shown:
+    return _Shown(item, Form.SPAN, f"[{handle(item.seq)}]", 0)
+
+
+def _head(item: HumanItem, note: str) -> str:
+    notes = [note] if note else []
+    notes += ["answered"] if item.answered else []
+    notes += [f"{item.media} attached"] if item.media else []
+    return f"[{handle(item.seq)}]" + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _quoted(item: HumanItem, text: str, note: str) -> str:
+    if not text:
+        return _head(item, note)
+    fence = fence_for(text)
+    return f"{_head(item, note)}\n{fence}\n{text}\n{fence}"
+
+
+def fence_for(text: str) -> str:
+    """A line of `~` longer than any run of `~` in the text."""
+    longest = max((len(run) for run in _RUNS.findall(text)), default=0)
+    return FENCE * max(SHORTEST_FENCE, longest + 1)
+
+
+def _cut(item: HumanItem, room: int) -> _Shown:
+    """The item with as much of its head and tail as fits into `room` tokens, found by halving."""
+    pinned = _pinned(item, room)
+    low, high = 0, len(item.text)
+    best = _shown(item, Form.CUT, _without_middle(item, 0, pinned))
+    while high - low > 8:
+        keep = (low + high) // 2
+        tried = _shown(item, Form.CUT, _without_middle(item, keep, pinned))
+        if tried.tokens <= room:
+            low, best = keep, tried
+        else:
+            high = keep
+    return best
+
+
+def _pinned(item: HumanItem, room: int) -> list[tuple[int, str]]:
+    """(position, sentence) of the constraints that may take part of the room, first come first served."""
+    left = int(room * CONSTRAINTS_SHARE)
+    found: list[tuple[int, str]] = []
+    position = 0
+    for sentence in constraints(item.text):
+        cost = estimate_text(sentence + "\n")
+        position = max(item.text.find(sentence, position), 0)
+        if cost <= left:
+            left -= cost
+            found.append((position, sentence))
+    return found
+
+
+def _without_middle(item: HumanItem, keep: int, pinned: Sequence[tuple[int, str]]) -> str:
+    text = item.text
+    head, tail = text[: keep - keep // 2], text[len(text) - keep // 2 :]
+    inside = [s for at, s in pinned if at + len(s) > len(head) and at < len(text) - len(tail)]
+    missing = len(text) - len(head) - len(tail)
+    marker = f"[… {missing:,} characters omitted · recall {handle(item.seq)}{' · kept from them:' if inside else ''}]"
+    lines = [head, marker, *inside, *(["[…]"] if inside else []), tail]
+    return _quoted(item, "\n".join(line for line in lines if line), "middle cut")

@@ -1,0 +1,101 @@
+"""What a job ended with, and what that does to `due`: the table of the commit protocol.
+
+Outcomes are values; only a bug or a lost store raises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "failed"]
+"""The outcome's name in the store's finish script."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """A summary took the place of covered messages. Tokens are estimates of the view before and after.
+
+    fallback: why the model that was asked did not write it (a kind of trouble); "" where it did, or none was asked.
+    masked: secrets taken out of the transcript before the summarizer got it.
+    """
+
+    generation: int
+    tokens_before: int
+    tokens_after: int
+    method: str
+    over_target: bool = False
+    provisional: bool = False
+    fallback: str = ""
+    masked: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """Pruning alone reached the target; no model was asked."""
+
+    generation: int
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """Nothing was done, and that is right: not due, nothing to cover, no gain, another worker has it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded:
+    """The session moved on (epoch, base, chain, claim); the next job starts from what is there now."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The job could not finish. It stays due and is tried again after `retry_after` seconds."""
+
+    kind: str
+    retry_after: float = 0.0
+
+
+Outcome: TypeAlias = Compacted | Pruned | Skipped | Superseded | Failed
+
+NO_GAIN = "no_gain"
+NOTHING_TO_COVER = "nothing_to_cover"
+
+_HOLDING = frozenset({NO_GAIN, NOTHING_TO_COVER})
+"""Reasons that hold until the session has grown: without that, a view that cannot shrink would be due at once again."""
+
+
+def finish(outcome: Outcome) -> Finish:
+    """What the finish script is told: it releases the claim and recomputes due from the session's state."""
+    match outcome:
+        case Compacted():
+            return "compacted"
+        case Pruned():
+            return "pruned"
+        case Skipped(reason=reason):
+            return "no-gain" if reason in _HOLDING else "skipped"
+        case Superseded():
+            return "superseded"
+        case Failed():
+            return "failed"
+
+
+def name(outcome: Outcome) -> str:
+    """For logs, events and people: `compacted`, `skipped`, ..."""
+    return type(outcome).__name__.lower()
+
+
+def reason(outcome: Outcome) -> str:
+    """The reason or kind, empty where the outcome has none."""
+    match outcome:
+        case Skipped(reason=text) | Superseded(reason=text):
+            return text
+        case Failed(kind=text):
+            return text
+        case _:
+            return ""

@@ -1,0 +1,210 @@
+"""`plan` and `apply`: the function pair every shell calls.
+
+    plan(path, base, ...)  ->  Skip(reason) | PruneOnly(candidate) | Summarise(...)
+    apply(summarise, sections)  ->  Candidate
+
+Prune first; the gate asks for a summary only where pruning misses the goal (policy `balanced`: `if_above_target`). The
+goal is the policy's target, and for a view already below it (manual, phase end) the view less the minimum gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from offturn_config.policy import Limits, Policy
+from offturn_engine.boundaries import Split, least_tail, split
+from offturn_engine.compaction import NOTHING_SPENT, Compaction, Reason, Sections, Spent
+from offturn_engine.draft import Candidate, Draft, assemble, floor
+from offturn_engine.errors import CannotFit
+from offturn_engine.fit import concede, without_turn
+from offturn_engine.formats.base import Format
+from offturn_engine.language import detect
+from offturn_engine.messages import Edit, Message
+from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER
+from offturn_engine.prune import prune
+from offturn_engine.ranges import Ranges, contains, minus, union
+from offturn_engine.render import render
+from offturn_engine.turns import last_unanswered
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Nothing to do, and why: `below_phase_minimum`, `nothing_to_cover`, `no_gain` (no summary could save enough)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PruneOnly:
+    """Pruning reaches the goal: nothing to ask a model for."""
+
+    candidate: Candidate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarise:
+    """The gate asks for a summary of `messages` (newly covered; `edits` are the policy's source edits of them)."""
+
+    draft: Draft
+    messages: tuple[Message, ...]
+    edits: Mapping[tuple[int, int], Edit]
+    previous: Sections
+    focus: str
+    note: str
+    language: str
+    max_output_tokens: int
+    ceiling: int
+    policy: Policy
+
+
+Plan: TypeAlias = Skip | PruneOnly | Summarise
+
+
+def plan(
+    path: Sequence[Message],
+    base: Compaction,
+    fmt: Format,
+    *,
+    policy: Policy,
+    limits: Limits,
+    reason: Reason = "threshold",
+    focus: str = "",
+    note: str = "",
+) -> Plan:
+    """Decide what a compaction of this path would be. `limits` are in estimate units."""
+    if not path:
+        return Skip(NOTHING_TO_COVER)
+    draft = _draft(path, base, fmt, policy, limits, reason)
+    before = draft.tokens_before
+    if reason == "phase" and before < limits.phase_minimum:
+        return Skip("below_phase_minimum")
+    goal = min(limits.target, int(before * (1 - policy.size.minimum_gain)))
+    parts = _split(path, base, limits)
+    pruned, freed = _pruned(draft, parts, policy, before - goal)
+    if before - freed <= goal or not parts.cover:
+        candidate = assemble(pruned)
+        enough = policy.prune.minimum_gain if parts.cover else policy.size.minimum_gain
+        if before - candidate.rendering.tokens >= before * enough:
+            return PruneOnly(candidate)
+    if not parts.cover:
+        return Skip(NOTHING_TO_COVER)
+    draft = replace(draft, split=parts)
+    least = floor(draft)
+    if least <= limits.ceiling and before - least < before * policy.size.minimum_gain:
+        return Skip(NO_GAIN)
+    return _summarise(draft, pruned.edits, policy, limits, focus, note)
+
+
+def apply(
+    wanted: Summarise,
+    sections: Sections,
+    *,
+    spent: Spent = NOTHING_SPENT,
+    model: str = "",
+    provisional: bool = False,
+) -> Candidate:
+    """The candidate of a plan and what the summarizer wrote; empty sections: the ledger is the summary."""
+    draft = replace(
+        wanted.draft,
+        sections=sections,
+        method="model" if sections.titles else "extractive",
+        spent=spent,
+        model=model,
+        provisional=provisional,
+    )
+    try:
+        return concede(draft, wanted.ceiling, wanted.policy.prune)
+    except CannotFit as least:
+        if least_tail(draft.path) > wanted.ceiling:  # then the ceiling does not count: giving way would be for nothing
+            return assemble(draft)
+        return concede(draft, least.tokens, wanted.policy.prune)
+
+
+def emergency(path: Sequence[Message], base: Compaction, fmt: Format, *, policy: Policy, limits: Limits) -> Candidate:
+    """A view that fits `limits.usable`, made without a model and without waiting. Raises CannotFit.
+
+    Where pruning before the tail brings it to the soft level nothing more is covered: the next messages find room.
+    """
+    draft = replace(_draft(path, base, fmt, policy, limits, "overflow"), provisional=True)
+    parts = _split(path, base, limits)
+    goal = min(limits.soft, limits.usable)
+    pruned, freed = _pruned(draft, parts, policy, draft.tokens_before - goal)
+    if freed and draft.tokens_before - freed <= goal:
+        candidate = assemble(pruned)
+        if candidate.rendering.tokens <= goal:
+            return candidate
+    if parts.cover:
+        draft = replace(draft, split=parts, method="extractive")
+    try:
+        return concede(draft, limits.usable, policy.prune)
+    except CannotFit:
+        if (rest := without_turn(draft)) is None:
+            raise
+        return concede(rest, limits.usable, policy.prune)
+
+
+def widen(candidate: Candidate, path: Sequence[Message], covered: Ranges) -> Candidate:
+    """The same paid summary over everything an emergency covered meanwhile; ledger and human messages fill the gap.
+
+    `path` is the path as it is now; `covered` what the current (provisional) generation covers.
+    """
+    draft = candidate.draft
+    both = union(candidate.compaction.covered, covered)
+    asked = last_unanswered(path)
+    replay = path[asked].seq if asked is not None and contains(both, path[asked].seq) else None
+    tail = max((i + 1 for i, m in enumerate(path) if contains(both, m.seq)), default=0)
+    split = Split(minus(both, draft.base.covered), tail, replay)
+    method = "extractive" if draft.method == "prune" else draft.method
+    return assemble(replace(draft, path=path, split=split, method=method))
+
+
+def _draft(
+    path: Sequence[Message], base: Compaction, fmt: Format, policy: Policy, limits: Limits, reason: Reason
+) -> Draft:
+    """A draft that covers and edits what the base does."""
+    return Draft(
+        path=path,
+        fmt=fmt,
+        base=base,
+        split=None,
+        edits=base.edits,
+        human_budget=limits.human,
+        ledger_budget=limits.ledger,
+        system_budget=limits.tail,
+        method="prune",
+        reason=reason,
+        policy=policy.hash,
+        target=limits.target,
+        tokens_before=render(path, base, fmt).tokens,
+    )
+
+
+def _split(path: Sequence[Message], base: Compaction, limits: Limits) -> Split:
+    return split(path, base.covered, tail=limits.tail, turn=limits.target // 2, system=limits.tail)
+
+
+def _pruned(draft: Draft, parts: Split, policy: Policy, goal: int) -> tuple[Draft, int]:
+    visible = [m for m in draft.path if not contains(draft.base.covered, m.seq)]
+    protected = {m.seq for m in draft.path[parts.tail :]}
+    edited = {(e.seq, e.part): e for e in draft.edits}
+    report = prune(visible, policy=policy.prune, protected=protected, edited=edited, goal=goal)
+    return replace(draft, edits=(*draft.edits, *report.edits)), report.freed
+
+
+def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limits, focus: str, note: str) -> Summarise:
+    assert draft.split is not None
+    humans = [m.text for m in draft.path if m.origin == "human"]
+    return Summarise(
+        draft=draft,
+        messages=tuple(m for m in draft.path if contains(draft.split.cover, m.seq)),
+        edits={(e.seq, e.part): e for e in edits},
+        previous=draft.base.sections,
+        focus=focus,
+        note=note,
+        language=detect(humans[-20:]),
+        max_output_tokens=limits.summary,
+        ceiling=limits.ceiling,
+        policy=policy,
+    )

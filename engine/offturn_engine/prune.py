@@ -1,0 +1,175 @@
+"""Prune: what can be cut from a view without a model.
+
+Equal results become a reference to the newest, long results one line, long strings in call arguments a head. The late
+half of what may be edited is cut first and the early half only where that is not enough: every edit breaks the
+provider's cache of all that follows it, and the early half is what the next requests share.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from offturn_config.policy import Prune as Policy
+from offturn_engine.groups import Pairs, Place, pair
+from offturn_engine.handles import handle
+from offturn_engine.messages import Edit, Json, Message, ToolCallPart, ToolResultPart
+from offturn_engine.stubs import UNKNOWN, duplicate, is_stub, stub
+from offturn_engine.tokens import estimate_text
+
+DEEPEST = 50  # nesting levels of arguments that are looked into
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """The edits in the order they were chosen, and the tokens (estimated) they take out of the view."""
+
+    edits: tuple[Edit, ...]
+    freed: int
+
+
+Gain = tuple[Edit, int]
+Rule = Callable[[int], Iterator[Gain]]
+
+
+def prune(
+    messages: Sequence[Message],
+    *,
+    policy: Policy,
+    protected: Collection[int],
+    edited: Mapping[tuple[int, int], Edit],
+    goal: int | None = None,
+) -> Pruning:
+    """Cut results and arguments, oldest first within the late half, then the early half, until `goal` tokens are freed.
+
+    `protected` are seqs that must stay as they are; parts named by `edited` (seq, part) are skipped. Without a goal
+    everything that may be cut is cut. Each edit makes its part smaller, in characters and in tokens.
+    """
+    off_limits = frozenset(protected)
+    cutter = _Cutter(messages, policy, edited)
+    open_to_edits = [i for i, m in enumerate(messages) if m.seq not in off_limits]
+    half = len(open_to_edits) // 2
+    edits: list[Edit] = []
+    freed = 0
+    for indexes in (open_to_edits[half:], open_to_edits[:half]):
+        for rule in cutter.rules:
+            for edit, gain in (found for i in indexes for found in rule(i)):
+                if goal is not None and freed >= goal:
+                    return Pruning(tuple(edits), freed)
+                edits.append(edit)
+                freed += gain
+    return Pruning(tuple(edits), freed)
+
+
+class _Cutter:
+    """The rules over one list: what each would do to the parts of one message."""
+
+    def __init__(self, messages: Sequence[Message], policy: Policy, edited: Mapping[tuple[int, int], Edit]) -> None:
+        self._messages = messages
+        self._policy = policy
+        self._done = set(edited)
+        self._pairs: Pairs = pair(messages)
+        self._newest: dict[str, Place] = {
+            result.text: (i, part)
+            for i, message in enumerate(messages)
+            for part, result in self._results(message)
+            if len(result.text) >= policy.minimum_characters
+        }
+        self.rules: tuple[Rule, ...] = (self._stubs, self._arguments)
+        if policy.deduplicate:
+            self.rules = (self._duplicates, *self.rules)
+
+    def _results(self, message: Message) -> Iterator[tuple[int, ToolResultPart]]:
+        for part, result in message.results:
+            if (message.seq, part) not in self._done and not is_stub(result.text):
+                yield part, result
+
+    def _duplicates(self, i: int) -> Iterator[Gain]:
+        message = self._messages[i]
+        for part, result in self._results(message):
+            newest = self._newest.get(result.text, (i, part))
+            if newest == (i, part):
+                continue
+            text = duplicate(self._call(i, part), result, message.seq, _part(message, part), self._handle(newest))
+            yield from self._replace(
+                message, part, result.text, Edit(seq=message.seq, part=part, rule="duplicate", text=text)
+            )
+
+    def _stubs(self, i: int) -> Iterator[Gain]:
+        message = self._messages[i]
+        for part, result in self._results(message):
+            if len(result.text) <= self._policy.minimum_characters:
+                continue
+            text = stub(self._call(i, part), result, message.seq, _part(message, part), self._policy)
+            yield from self._replace(
+                message, part, result.text, Edit(seq=message.seq, part=part, rule="stub", text=text)
+            )
+
+    def _replace(self, message: Message, part: int, old: str, edit: Edit) -> Iterator[Gain]:
+        gain = _gain(old, edit.text or "")
+        if gain:
+            self._done.add((message.seq, part))
+            yield edit, gain
+
+    def _arguments(self, i: int) -> Iterator[Gain]:
+        message = self._messages[i]
+        calls = message.calls
+        for part, call in calls:
+            if (message.seq, part) in self._done or call.arguments is None:
+                continue
+            name = handle(message.seq, part if len(calls) > 1 else None)
+            small = shrink(call.arguments, self._policy.argument_characters, name)
+            gain = _gain(arguments_text(call.arguments), arguments_text(small))
+            if gain:
+                yield Edit(seq=message.seq, part=part, rule="arguments", arguments=small), gain
+
+    def _call(self, i: int, part: int) -> ToolCallPart:
+        place = self._pairs.call_of.get((i, part))
+        found = self._messages[place[0]].parts[place[1]] if place else UNKNOWN
+        return found if isinstance(found, ToolCallPart) else UNKNOWN
+
+    def _handle(self, place: Place) -> str:
+        message = self._messages[place[0]]
+        return handle(message.seq, _part(message, place[1]))
+
+
+def _part(message: Message, part: int) -> int | None:
+    first_two = islice((p for p in message.parts if isinstance(p, ToolResultPart)), 2)  # a message may hold thousands
+    return part if len(list(first_two)) > 1 else None
+
+
+def _gain(old: str, new: str) -> int:
+    """Tokens saved; 0 where the new text is not smaller by characters as well."""
+    return max(0, estimate_text(old) - estimate_text(new)) if len(new) < len(old) else 0
+
+
+def arguments_text(arguments: Json) -> str:
+    """The text by which arguments are measured; "" for what JSON cannot say."""
+    try:
+        return json.dumps(arguments, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
+def shrink(value: Json, limit: int, name: str, depth: int = 0) -> Json:
+    """The same JSON value with each string above `limit` characters cut to its head and a marker.
+
+    The marker says how much is missing and the handle it is recalled by; a string the marker would not make shorter stays.
+    """
+    if isinstance(value, str):
+        return _head(value, limit, name) if len(value) > limit else value
+    if depth >= DEEPEST:
+        return value
+    if isinstance(value, Mapping):
+        return {k: shrink(v, limit, name, depth + 1) for k, v in value.items()}
+    if isinstance(value, list):
+        return [shrink(v, limit, name, depth + 1) for v in value]
+    return value
+
+
+def _head(text: str, limit: int, name: str) -> str:
+    head = text[: limit // 2]
+    marker = f"… [{len(text) - len(head):,} of {len(text):,} characters omitted · recall {name}]"
+    return head + marker if len(head) + len(marker) < len(text) else text

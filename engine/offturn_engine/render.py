@@ -1,0 +1,185 @@
+"""From path and compaction to the messages a model sees: `render(path, compaction)`.
+
+Order is the path's, with one exception: results follow their call at once, and a message recorded between a call and
+its results comes after the group. A call that something else follows and that has no result yet is closed by a
+synthetic one, so that the request stays valid; the real result takes its place when it is recorded. Calls pending at
+the very end stay pending. A result whose call is covered, or that has none, is told as text after its group. Within a
+group results come before all else, because a provider takes nothing between a call and its results.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from offturn_engine.compaction import Compaction
+from offturn_engine.formats.base import Format
+from offturn_engine.groups import Pairs, pair
+from offturn_engine.handles import handle
+from offturn_engine.messages import Edit, Message, RawMessage, ToolCallPart
+from offturn_engine.ranges import contains
+from offturn_engine.tokens import estimate_message
+
+Kind = Literal["message", "summary", "replay", "synthetic", "late"]
+
+LATE_RESULT = "[result of an earlier tool call"
+NO_RESULT = "[no result was recorded for this call: it may still be running, or it was stopped]"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One message of a view: what it shows and where it comes from (`seq` -1: from no single message)."""
+
+    raw: RawMessage
+    seq: int
+    kind: Kind
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A view's items. `pending`: calls left open at its end; `closed`: calls closed by a synthetic result."""
+
+    items: tuple[Item, ...]
+    pending: int
+    closed: int
+
+    @property
+    def messages(self) -> list[RawMessage]:
+        return [item.raw for item in self.items]
+
+    @property
+    def tokens(self) -> int:
+        """Estimate of all messages, uncalibrated."""
+        return sum(item.tokens for item in self.items)
+
+
+def render(path: Sequence[Message], compaction: Compaction, fmt: Format) -> Rendering:
+    """The view of a generation over a path (messages with their seq, in path order)."""
+    return _Renderer(path, compaction, fmt).run()
+
+
+class _Renderer:
+    def __init__(self, path: Sequence[Message], compaction: Compaction, fmt: Format) -> None:
+        self.path = path
+        self.compaction = compaction
+        self.fmt = fmt
+        self.pairs: Pairs = pair(path)
+        self.edits: dict[int, list[Edit]] = defaultdict(list)
+        for edit in compaction.edits:
+            self.edits[edit.seq].append(edit)
+        self.open: dict[int, list[ToolCallPart]] = defaultdict(list)
+        for index, part in self.pairs.open_calls:
+            call = path[index].parts[part]
+            assert isinstance(call, ToolCallPart)
+            self.open[index].append(call)
+        self.visible = [i for i, m in enumerate(path) if not contains(compaction.covered, m.seq)]
+        self.shown = set(self.visible)
+        self.done: set[int] = set()
+        self.items: list[Item] = []
+        self.closed = 0
+
+    def run(self) -> Rendering:
+        first_covered = next((i for i, m in enumerate(self.path) if contains(self.compaction.covered, m.seq)), None)
+        for index in self.visible:
+            if first_covered is not None and index > first_covered:
+                self._summary()
+                first_covered = None
+            self._emit(index)
+        if first_covered is not None:
+            self._summary()
+        pending = sum(len(self.open[i]) for i in self.visible if i in self.open) - self.closed
+        return Rendering(tuple(self.items), pending, self.closed)
+
+    def _summary(self) -> None:
+        self._add(self.fmt.user(self.compaction.summary), -1, "summary")
+        message = next((m for m in self.path if m.seq == self.compaction.replay), None)
+        if message is not None:
+            words = self._without(message, frozenset(part for part, _ in message.results))
+            if words is not None:
+                self._add(words, message.seq, "replay", message)
+
+    def _emit(self, index: int) -> None:
+        if index in self.done:
+            return
+        group = self._group(index)
+        self.done.update(group)
+        late = {i: self._late(i) for i in group}
+        if group == [index] and not self.path[index].calls:
+            self._tell(index, late[index])
+            self._message(index, late[index])
+            return
+        mixed = {i for i in group if self.path[i].origin != "tool" and not self.path[i].calls}
+        for i in group:
+            if i not in mixed:
+                self._message(i, late[i])
+        if mixed or any(late.values()) or len(self.done) < len(self.visible):
+            self._close(group)
+        for i in sorted(mixed):
+            self._message(i, late[i])
+        for i in group:
+            self._tell(i, late[i])
+
+    def _close(self, group: list[int]) -> None:
+        for call in (call for i in group for call in self.open.get(i, ())):
+            self._add(self.fmt.result(call.id, call.name, NO_RESULT), -1, "synthetic")
+            self.closed += 1
+
+    def _group(self, index: int) -> list[int]:
+        """The message, then the visible messages that answer its calls; calls that share an answer come before it."""
+        calls, results = {index}, set[int]()
+        todo = [index]
+        while todo:
+            i = todo.pop()
+            for part, _ in self.path[i].calls:
+                answer = self.pairs.result_of.get((i, part))
+                if answer and answer[0] in self.shown and answer[0] not in results and answer[0] not in self.done:
+                    results.add(answer[0])
+                    for other in self._calls_of(answer[0]):
+                        if other not in calls and other not in self.done and other in self.shown:
+                            calls.add(other)
+                            todo.append(other)
+        return [*sorted(calls), *sorted(results - calls)]
+
+    def _calls_of(self, index: int) -> Iterator[int]:
+        for part, _ in self.path[index].results:
+            call = self.pairs.call_of.get((index, part))
+            if call:
+                yield call[0]
+
+    def _message(self, index: int, late: frozenset[int]) -> None:
+        message = self.path[index]
+        raw = self._without(message, late)
+        if raw is not None:
+            self._add(raw, message.seq, "message", message)
+
+    def _late(self, index: int) -> frozenset[int]:
+        """The parts of a message that are results whose call the view does not show."""
+        return frozenset(part for part, _ in self.path[index].results if not self._call_is_shown(index, part))
+
+    def _call_is_shown(self, index: int, part: int) -> bool:
+        call = self.pairs.call_of.get((index, part))
+        return call is not None and call[0] in self.shown
+
+    def _tell(self, index: int, late: frozenset[int]) -> None:
+        message = self.path[index]
+        texts = {edit.part: edit.text for edit in self.edits.get(message.seq, ())}
+        results = message.results
+        for part, result in results:
+            if part in late:
+                name = handle(message.seq, part if len(results) > 1 else None)
+                media = f", {result.media} attached" if result.media else ""
+                told = f"{LATE_RESULT}, {name}{media}]\n{texts.get(part, result.text)}"
+                self._add(self.fmt.user(told), message.seq, "late")
+
+    def _without(self, message: Message, parts: frozenset[int]) -> RawMessage | None:
+        """The message as edited, less these parts; None where nothing sendable is left."""
+        edits = self.edits.get(message.seq)
+        raw = self.fmt.edit(message, edits) if edits else message.raw
+        return self.fmt.without(replace(message, raw=raw), parts) if parts else raw
+
+    def _add(self, raw: RawMessage, seq: int, kind: Kind, message: Message | None = None) -> None:
+        pristine = message is not None and raw is message.raw
+        self.items.append(Item(raw, seq, kind, message.tokens if pristine and message else estimate_message(raw)))

@@ -1,0 +1,159 @@
+"""Tool results: exit code, failure, the lines that carry the error, test counts.
+
+The rules are tables; each line is looked at once, and only its first `LINE_LOOK` characters, so that a megabyte
+without a line break costs no more than one line. Of a very long result only its start and its end are looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from offturn_engine.messages import ToolCallPart, ToolResultPart
+from offturn_engine.tools import family_of
+
+LINE_LOOK = 1_000
+LINE_KEPT = 200
+LOOKED = 100_000  # characters looked at from the start of a result, and as many from its end
+
+DETAIL: Mapping[str, str] = {
+    "error with a colon": r"(?i:\b(?:error|fatal|exception|failure)\b ?(?:\[\w{1,12}\]|TS\d{1,6}|\w{1,8})?:)",
+    "exception": r"^(?:E {1,8})?(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt)\b",
+    "assertion of pytest": r"^E {2,8}\S",
+    "test that failed": r"^(?:FAILED|ERROR|FAIL:?|not ok|--- FAIL:)\s",
+    "operating system": r"(?i:no such file or directory|permission denied|command not found|is not recognized as"
+    r"|not a directory|is a directory|connection refused|operation not permitted|disk quota exceeded|timed out"
+    r"|out of memory|cannot (?:access|stat|open|find)|could not (?:find|open|read|resolve)|file not found"
+    r"|module not found|unknown (?:option|command))",
+    "crash": r"(?i:segmentation fault|core dumped|command aborted|^killed$|^panic:|^thread '[^']{0,80}' panicked)",
+    "npm": r"^npm (?:ERR!|error)(?:\s|$)",
+    "make": r"\*\*\* .{0,160}\bError \d",
+    "marked line": r"^[✗✖❌]\s",
+    "tool": r"^(?:<tool_use_error>|\{\"error\"|Error\b|ERROR\b|Invalid\b)",
+    "other languages": r"错误|錯誤|失败|失敗|エラー|^Errore?s?:|^Fehler:|^Erreur",
+}
+"""A line that says what went wrong."""
+
+HEADER: Mapping[str, str] = {
+    "python": r"^Traceback \(most recent call last\):",
+    "counts": r"\b[1-9]\d{0,6} (?:failed|failing|failures?|errors?)\b",
+    "pytest": r"^=+ (?:FAILURES|ERRORS) =+",
+    "go": r"^FAIL$",
+    "cargo": r"^test result: FAILED",
+    "unittest": r"^FAILED \(",
+}
+"""A line that says only that something went wrong."""
+
+CERTAIN = ("test that failed", "crash", "npm", "make")
+"""Details that mean failure even where a pipe hides the exit code of what failed."""
+
+EXIT: Sequence[str] = (
+    (
+        r"^\W{0,4}(?:(?:the )?(?:command|process|script|program|shell|task)\b.{0,80}?)?"
+        r"(?:exit(?:ed)?(?: with)?(?: exit)?[ _-](?:code|status)|return ?code|exitcode)\W{0,4}?(-?\d{1,9})\W{0,4}(?:</returncode>)?\W{0,2}$"
+    ),
+    r"\"(?:exit_?code|return_?code|exit_?status)\" {0,2}: {0,2}(-?\d{1,9})\b",
+)
+EXIT_HEAD, EXIT_TAIL = 600, 1_500
+
+COUNTS = re.compile(
+    r"(?i:\b\d{1,7} (?:failed|passed|passing|failing|errors?|skipped|xfailed|ignored|pending|total)\b"
+    r"(?:[,;] {0,2}\d{1,7} [a-z]{2,12}(?: out)?\b){0,6}|\bfailures=\d{1,6}(?:, errors=\d{1,6})?)"
+)
+
+_DETAIL = re.compile("|".join(f"(?:{p})" for p in DETAIL.values()))
+_CERTAIN = re.compile("|".join(f"(?:{p})" for p in [*(DETAIL[n] for n in CERTAIN), *HEADER.values()]))
+_EITHER = re.compile("|".join(f"(?:{p})" for p in [*HEADER.values(), *DETAIL.values()]))
+_EXIT = tuple(re.compile(p, re.IGNORECASE) for p in EXIT)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines that are looked at; `…` stands for the middle of a very long text."""
+    return (text if len(text) <= 2 * LOOKED else f"{text[:LOOKED]}\n…\n{text[-LOOKED:]}").split("\n")
+
+
+def exit_code(text: str) -> int | None:
+    """The exit code a host wrote into a result: the last one near its end, else the first near its start."""
+    for line in reversed(text[-EXIT_TAIL:].split("\n")):
+        if (code := _exit_in(line)) is not None:
+            return code
+    for line in text[:EXIT_HEAD].split("\n"):
+        if (code := _exit_in(line)) is not None:
+            return code
+    return None
+
+
+def _exit_in(line: str) -> int | None:
+    match = next((m for pattern in _EXIT if (m := pattern.search(line.strip()))), None)
+    return int(match.group(1)) if match else None
+
+
+def failed(result: ToolResultPart, call: ToolCallPart | None = None) -> bool:
+    """Did the call fail? By its flag, its exit code, else by what its text says.
+
+    What a file, a search or a web page holds is not the outcome of reading it: there only the first line counts.
+    """
+    if result.is_error:
+        return True
+    code = exit_code(result.text)
+    if code:
+        return True
+    kind = family_of(call) if call else "other"
+    if kind == "shell":
+        lines = [_look(line) for line in lines_of(result.text)]
+        return any(
+            _CERTAIN.search(line) or (code is None and (_announced(line) or _PLACED.match(line))) for line in lines
+        )
+    if result.is_error is False:
+        return False
+    first = _look(next((line for line in result.text[:LINE_LOOK].split("\n") if line.strip()), ""))
+    return _announced(first) or bool(re.match(HEADER["python"], first))
+
+
+_PLACED = re.compile(r"(?i)[\w./\\-]{1,200}(?::\d{1,7}|\(\d{1,7},\d{1,7}\)){1,2}: ?(?:fatal )?error\b")
+"""An error with its place in a file, as compilers print it."""
+
+_ANNOUNCED = re.compile(
+    r"(?:[\w./-]{1,40}: ){0,3}(?:(?i:fatal|error|exception)\b ?(?:\[\w{1,12}\]|TS\d{1,6})?:"
+    rf"|E[A-Z]{{3,12}}: |{DETAIL['exception']}: |{DETAIL['tool']}|.{{0,160}}(?:{DETAIL['operating system']})\W{{0,3}}$)"
+)
+
+
+def _announced(line: str) -> bool:
+    """Does the line open by saying that this very call failed?"""
+    return _ANNOUNCED.match(line) is not None
+
+
+def carrying(lines: Sequence[str]) -> list[int]:
+    """Indexes of the lines that carry the error: those that say what went wrong, else those that say that it did."""
+    details = [i for i, line in enumerate(lines) if _DETAIL.search(_look(line))]
+    return details or [i for i, line in enumerate(lines) if _EITHER.search(_look(line))]
+
+
+def first_error_line(text: str) -> str | None:
+    """The first line that says what went wrong, at most `LINE_KEPT` characters, verbatim; None where none does."""
+    lines = lines_of(text)
+    found = carrying(lines)
+    return kept(lines[found[0]]) if found else None
+
+
+def kept(line: str) -> str:
+    """The part of a line that stays: all of it, or `LINE_KEPT` characters around what carries the error."""
+    line = line.strip()
+    if len(line) <= LINE_KEPT:
+        return line
+    match = _DETAIL.search(line[:LINE_LOOK])
+    start = max(0, match.start() - 40) if match and match.end() > LINE_KEPT else 0
+    return line[start : start + LINE_KEPT].strip()
+
+
+def _look(line: str) -> str:
+    return line.strip()[:LINE_LOOK]
+
+
+def run_counts(text: str) -> str:
+    """The last summary of a test run, such as `3 failed, 12 passed`; "" where there is none."""
+    found = ""
+    for match in COUNTS.finditer(text[-2_000:]):
+        found = match.group(0)
+    return found

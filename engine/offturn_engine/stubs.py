@@ -1,0 +1,94 @@
+"""Stubs: the one line that stands for a cleared tool result, and what of a failure stays under it."""
+
+from __future__ import annotations
+
+import re
+
+from offturn_config.policy import Prune
+from offturn_engine.handles import handle
+from offturn_engine.messages import ToolCallPart, ToolResultPart
+from offturn_engine.results import carrying, exit_code, failed, first_error_line, kept, lines_of
+from offturn_engine.tools import family_of, one_line, target, written_lines
+
+UNKNOWN = ToolCallPart("", "tool", None, "")
+"""Stands for the call of a result that has none."""
+
+NAME_CHARACTERS = 60
+LARGEST = 20_000  # characters; a longer text that opens like a stub is a result that quotes one
+
+_STUB = re.compile(r"\[(?:cleared|duplicate): [^\n]{1,600} · recall m\d{1,12}(?:\.\d{1,6})?\](?:\n|$)")
+_HITS = re.compile(r"(?i:\bfound (\d{1,9})\b)")
+
+
+def is_stub(text: str) -> bool:
+    """Was this text written by `stub` or `duplicate`?"""
+    return len(text) <= LARGEST and _STUB.match(text) is not None
+
+
+def stub(call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None, policy: Prune) -> str:
+    """`[cleared: <tool> <target> · exit <code> · 214 lines, 9,120 characters · recall m181]`.
+
+    A failed result keeps `policy.failure_lines` lines that carry its error and as many from its end below that line.
+    `part` is None where the message has no other result.
+    """
+    bad = failed(result, call)
+    facts = [_what(call), *_outcome(call, result, bad), _size(result), f"recall {handle(seq, part)}"]
+    line = f"[cleared: {' · '.join(facts)}]"
+    return "\n".join([line, *failure(result.text, policy.failure_lines)]) if bad else line
+
+
+def duplicate(call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None, newest: str) -> str:
+    """The line that refers from an older result to the newest one with the same text, by that one's handle.
+
+    The first error line of a failure stays: the newest may itself be cleared later.
+    """
+    line = f"[duplicate: {_what(call)} · same text as {newest} · recall {handle(seq, part)}]"
+    error = first_error_line(result.text) if failed(result, call) else None
+    return f"{line}\n{error}" if error else line
+
+
+def failure(text: str, count: int) -> list[str]:
+    """Up to `count` lines that carry the error and the last `count` lines that are not blank; `…` where lines are left out."""
+    lines = lines_of(text)
+    visible = [i for i, line in enumerate(lines) if line.strip()]
+    chosen = sorted({*(carrying(lines) or visible)[:count], *visible[max(0, len(visible) - count) :]})
+    shown: list[str] = []
+    for before, i in zip([-1, *chosen], chosen, strict=False):
+        if i > before + 1:
+            shown.append("…")
+        shown.append(kept(lines[i]))
+    return shown
+
+
+def _what(call: ToolCallPart) -> str:
+    return f"{one_line(call.name, NAME_CHARACTERS) or 'tool'} {target(call)}".strip()
+
+
+def _outcome(call: ToolCallPart, result: ToolResultPart, bad: bool) -> list[str]:
+    code = exit_code(result.text) if family_of(call) == "shell" or bad else None
+    if code is not None:
+        return [f"exit {code}"] if code or not bad else ["exit 0", "failed"]
+    if bad:
+        return ["failed"]
+    kind = family_of(call)
+    if kind == "search":
+        return [_counted(_hits(result.text), "hit")]
+    written = written_lines(call) if kind == "write" else 0
+    return [f"{_counted(written, 'line')} written"] if written else []
+
+
+def _hits(text: str) -> int:
+    counted = _HITS.search(text[:200])
+    if counted:
+        return int(counted.group(1))
+    return 0 if text.lower().startswith("no ") else sum(1 for line in text.split("\n") if line.strip())
+
+
+def _size(result: ToolResultPart) -> str:
+    media = f", {result.media} media" if result.media else ""
+    lines = _counted(result.text.count("\n") + 1, "line")
+    return f"{lines}, {_counted(len(result.text), 'character')}{media}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,44 @@
+"""Turns and steps. A turn starts with a human message. Which request is still waiting for an answer?
+
+A step is a run of assistant messages with nothing between them: one reply of the model, which some hosts record as
+several messages. Text before a call in another message of the same step is commentary, not an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from offturn_engine.messages import Message
+
+
+def steps(path: Sequence[Message]) -> list[int]:
+    """The number of the step each message belongs to or follows; 0 before the first one."""
+    said = [m.role == "assistant" for m in path]
+    starts = (here and not before for before, here in zip([False, *said], said, strict=False))
+    return list(accumulate(map(int, starts)))
+
+
+def answers(path: Sequence[Message]) -> list[bool]:
+    """Does the message end a turn: an assistant's visible text, in a step without calls?"""
+    step = steps(path)
+    calling = {number for number, message in zip(step, path, strict=True) if message.calls}
+    return [is_answer(message) and number not in calling for number, message in zip(step, path, strict=True)]
+
+
+def last_unanswered(path: Sequence[Message]) -> int | None:
+    """Index of the last human message, unless an answer follows it."""
+    calling = False
+    for i in range(len(path) - 1, -1, -1):
+        message = path[i]
+        calling = message.role == "assistant" and (calling or bool(message.calls))
+        if is_answer(message) and not calling:
+            return None
+        if message.origin == "human":
+            return i
+    return None
+
+
+def is_answer(message: Message) -> bool:
+    """Does this message alone look like the end of a turn: an assistant's visible text without calls?"""
+    return message.role == "assistant" and not message.calls and bool(message.text.strip())

@@ -1,0 +1,109 @@
+"""Where the tail starts, what is covered, and which request is replayed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from offturn_engine.boundaries import Split, at, split
+from offturn_engine.groups import pair, pending, spans
+from offturn_engine.invariants import legal_cut_points
+from offturn_engine.messages import Message
+from offturn_engine.ranges import contains
+from offturn_engine.turns import last_unanswered
+from tests.engine.raws import ANTHROPIC, OPENAI, Raw, calls, groups, human, odd, placed, result, says, system
+
+PLENTY = 1_000_000
+
+
+def cut(path: list[Message], *, tail: int = 0, turn: int = 0, system: int = PLENTY) -> Split:
+    return split(path, (), tail=tail, turn=turn, system=system)
+
+
+@pytest.mark.parametrize(
+    ("raws", "legal"),
+    [
+        pytest.param([human("a")], [0], id="alone"),
+        pytest.param([human("a"), says("b"), human("c")], [0, 1, 2], id="talk"),
+        pytest.param([human("a"), calls("c"), result("c"), says("b")], [0, 1, 3], id="not-inside-a-group"),
+        pytest.param([human("a"), calls("c"), human("b")], [0, 1], id="not-after-a-pending-call"),
+        pytest.param([calls("c"), human("b"), says("x"), human("d")], [0, 1, 2, 3], id="after-one-given-up"),
+    ],
+)
+def test_legal_cut_points(raws: list[Raw], legal: list[int]) -> None:
+    assert legal_cut_points(placed(raws)) == legal
+
+
+def test_the_tail_is_the_newest_whole_units_within_the_budget() -> None:
+    path = placed([human("a"), *groups(10), says("done")])
+    sizes = [sum(m.tokens for m in path[low:high]) for low, high in spans(path)]
+    found = cut(path, tail=sum(sizes[-4:]))
+    assert found == Split(((0, len(path) - 7),), len(path) - 7, None)
+    assert cut(path, tail=sum(sizes[-4:]) - 1).tail == len(path) - 5
+
+
+def test_the_last_unit_stays_whatever_its_size() -> None:
+    path = placed([human("a"), says("b"), human("c"), says("long " * 500)])
+    assert cut(path, tail=1) == Split(((0, 3),), 3, None)
+
+
+def test_the_current_turn_stays_where_it_is_small_enough() -> None:
+    path = placed([human("a"), says("b"), human("c"), *groups(3)])
+    size = sum(m.tokens for m in path[2:])
+    assert cut(path, tail=1, turn=size) == Split(((0, 2),), 2, None)
+
+
+def test_else_its_request_is_replayed() -> None:
+    path = placed([human("a"), says("b"), human("c"), *groups(3)])
+    size = sum(m.tokens for m in path[2:])
+    assert cut(path, tail=1, turn=size - 1) == Split(((0, 7),), 7, 2)
+
+
+def test_an_answered_request_is_not_replayed() -> None:
+    path = placed([human("a"), *groups(3), says("done")])
+    assert cut(path, tail=1).replay is None
+
+
+def test_what_the_base_covers_is_not_covered_again() -> None:
+    path = placed([human("a"), says("b"), human("c"), says("d")])
+    assert split(path, ((0, 2),), tail=1, turn=0, system=0).cover == ((2, 3),)
+
+
+def test_system_messages_before_all_else_are_the_head() -> None:
+    path = placed([system("rules"), system("more"), human("a"), says("b"), human("c"), says("d")])
+    assert cut(path, tail=1, system=0) == Split(((2, 5),), 5, None)
+
+
+def test_later_system_messages_stay_the_newest_first() -> None:
+    """A host that adds one at every turn must not fill the window with them."""
+    path = placed([raw for i in range(10) for raw in (human(f"q{i}"), system(f"it is {i} o'clock"), says(f"a{i}"))])
+    size = path[1].tokens
+    assert cut(path, tail=1, system=3 * size).cover == ((0, 22), (23, 25), (26, 28))
+    assert at(path, (), 29, system=0).cover == ((0, 29),)
+
+
+def test_seqs_need_not_be_neighbours_nor_ascend() -> None:
+    """A path has gaps after a rewind, and an amended message bears a later seq."""
+    path = [m.placed(seq) for m, seq in zip(placed([human("a"), says("b")] * 3), (0, 9, 4, 5, 20, 21), strict=True)]
+    assert cut(path, tail=1).cover == ((0, 1), (4, 6), (9, 10), (20, 21))
+
+
+@given(
+    st.sampled_from([OPENAI, ANTHROPIC]).flatmap(lambda fmt: odd(fmt).map(lambda raws: placed(raws, fmt))),
+    st.integers(0, 3_000),
+    st.integers(0, 3_000),
+)
+@settings(max_examples=150, deadline=None)
+def test_a_split_never_parts_what_belongs_together(path: list[Message], tail: int, turn: int) -> None:
+    found = cut(path, tail=tail, turn=turn)
+    assert found.tail in legal_cut_points(path)
+    covered = [i for i, m in enumerate(path) if contains(found.cover, m.seq)]
+    assert all(i < found.tail for i in covered)
+    pairs = pair(path)
+    assert not {i for i, _ in pending(path, pairs)} & set(covered)
+    asked = last_unanswered(path)
+    assert found.replay == (path[asked].seq if asked is not None and asked in covered else None)
+    for low, high in spans(path, pairs):
+        inside = [i in covered for i in range(low, high) if path[i].origin != "system"]
+        assert all(inside) or not any(inside)

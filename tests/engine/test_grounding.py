@@ -1,0 +1,100 @@
+"""What counts as an anchor, and when a source holds one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from offturn_engine.grounding import anchors, familiar, ungrounded
+
+SOURCE = """Edited src/engine/render.py:42 and C:\\work\\notes\\plan.md, see https://docs.example.com/api/v2/jobs?page=3.
+Ticket OPS-1174, commit 4f1c2ab9d07e11aa, version 3.11.4, took 12.53 s, 1,234,567 rows, ratio 0.60, price $499.00.
+{"argument": "first line\\nretry_limit = 30\\nimport parse_config", "flags": "--dry-run --limit=250", "values": [10,200,300]}
+ValueError in loadConfig, call_id toolu_01AbC, port 8443, Python 3.12, 65536 bytes, 2026-11-29T14:35:10Z
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- changed `render.py` and engine/render.py, at line 42",
+        "- see https://docs.example.com/api/v2/jobs and http://docs.example.com",
+        "- OPS-1174, ops 1174, 4f1c2ab, 3.11, v3.11.4, 12.5 s, 13 seconds, 1234567, 1.2M rows, 60 %, $499",
+        "- retry_limit=30, parse_config, --dry-run, limit 250, 10, 200, 300",
+        "- ValueError, loadConfig, toolu_01AbC, Python3.12",
+        "- on 2026-11-29 at 14:35, 66k bytes, 30-second limit, plan.md",
+        "1. first\n2. second\n12. twelfth\n- 13) thirteenth",
+        "- 3 of 5 tests, and/or, CI/CD, input/output, N/A, utf-8, e.g. this, read-only, Node.js, GitHub, iPhone",
+        "修改了render.py的第42行",
+    ],
+)
+def test_what_the_source_holds_is_grounded(text: str) -> None:
+    assert ungrounded(text, SOURCE) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "loose"),
+    [
+        ("- wrote src/engine/tokens.py", ["src/engine/tokens.py"]),
+        ("- wrote `renderer.py`", ["renderer.py"]),
+        ("- read /etc/passwd", ["/etc/passwd"]),
+        ("- see https://docs.example.com/api/v3/jobs.", ["https://docs.example.com/api/v3/jobs"]),
+        ("- see https://evil.example.org", ["https://evil.example.org"]),
+        ("- OPS-1147", ["OPS-1147"]),
+        ("- BUG-1174", ["BUG-1174"]),
+        ("- commit 9e1c2ab", ["9e1c2ab"]),
+        ("- version 3.12.4", ["3.12.4"]),
+        ("- took 12.9 s", ["12.9"]),
+        ("- 1,234,568 rows", ["1234568"]),
+        ("- price $4,990", ["4990"]),
+        ("- retry_count is set", ["retry_count"]),
+        ("- saveConfig was called", ["saveConfig"]),
+        ("- TypeError came up", ["TypeError"]),
+        ("- ran with --force", ["--force"]),
+        ("- port 8444", ["8444"]),
+        ("- waited 45ms", ["45ms"]),
+        ("- on 2026-11-28", ["2026-11-28"]),
+    ],
+)
+def test_what_it_does_not_hold_is_named(text: str, loose: list[str]) -> None:
+    assert ungrounded(text, SOURCE) == loose
+
+
+def test_anchors_are_names_and_numbers_not_prose() -> None:
+    assert anchors("The user wants 3 things; see a.py, RFC 9110 and config/app.toml") == {
+        "a.py",
+        "9110",
+        "config/app.toml",
+    }
+    assert anchors("Nothing to look up here, whatever the words/phrases are.") == set()
+
+
+def test_at_most_fifty_are_named() -> None:
+    assert len(ungrounded(" ".join(f"file_{i}.py" for i in range(500)), "")) == 50
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=300))
+def test_every_text_is_grounded_in_itself(text: str) -> None:
+    assert ungrounded(text, text) == []
+    assert familiar(text, text) == 1.0
+
+
+NAMES = st.from_regex(r"[a-z]{2,8}_[a-z]{2,8}\.py", fullmatch=True)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(NAMES, min_size=1, max_size=10), NAMES)
+def test_a_file_is_grounded_exactly_when_it_is_in_the_source(files: list[str], name: str) -> None:
+    source = "\n".join(f"read src/{file}: ok" for file in files)
+    assert (ungrounded(f"- changed {name}", source) == []) == (name in files)
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "a_", "a.", "1.", "1,234", "/", "-", "Aa", "f0", "a1", "\\n", "https://", "x.py ", "我"]
+)
+def test_a_hostile_source_of_a_megabyte_ends(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    assert isinstance(ungrounded(text, text), list)
+    assert 0 <= familiar(text, text) <= 1

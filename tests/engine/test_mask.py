@@ -1,0 +1,117 @@
+"""Secrets go, everything else stays: by table, and as laws."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from offturn_engine.mask import mask
+from tests.engine.mask_samples import BEGIN, END, HARMLESS, HEX, KEY, MIXED, PLACED, TOKENS
+
+SHAPED = [(kind, token) for kind, tokens in TOKENS.items() for token in tokens]
+AROUND = ("{}", "use {} for it", '"{}"', "x = '{}'", "key={}", "({})", "一个 {}。", "line\n{}\nline", "\\n{}\\n")
+TEXTS = st.lists(
+    st.one_of(
+        st.text(max_size=20),
+        st.sampled_from([*(text for text, _ in PLACED), *(token for _, token in SHAPED), *HARMLESS]),
+        st.sampled_from(
+            ["password", "token=", ": ", '"', "'", "\\", "\n", "@", "://", "-", "eyJ", "[masked: jwt]", BEGIN, END, KEY]
+        ),
+    ),
+    max_size=8,
+).map("".join)
+
+
+@pytest.mark.parametrize(("kind", "token"), SHAPED, ids=[f"{k}-{i}" for i, (k, _) in enumerate(SHAPED)])
+@pytest.mark.parametrize("around", AROUND)
+def test_a_token_is_known_by_its_shape(kind: str, token: str, around: str) -> None:
+    masked = mask(around.format(token))
+    assert token not in masked.text
+    assert f"[masked: {kind}]" in masked.text or around == "key={}"
+    assert masked.count == 1
+
+
+@pytest.mark.parametrize(("text", "secret"), PLACED, ids=range(len(PLACED)))
+def test_a_secret_is_known_by_its_place(text: str, secret: str) -> None:
+    masked = mask(text)
+    assert secret not in masked.text
+    assert "[masked: " in masked.text
+    assert masked.count == 1
+
+
+@pytest.mark.parametrize("text", HARMLESS, ids=range(len(HARMLESS)))
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert mask(text).text == text
+
+
+def test_only_the_secret_is_replaced() -> None:
+    assert mask("postgres://app:s3cr3t@db:5432/x").text == "postgres://app:[masked: password]@db:5432/x"
+    assert mask(f"a\n{BEGIN}\n{KEY}\n{END}\nb").text == "a\n[masked: private key]\nb"
+
+
+@given(TEXTS)
+def test_masking_again_changes_nothing(text: str) -> None:
+    once = mask(text)
+    assert mask(once.text).text == once.text
+    assert (once.count == 0) == (once.text == text)
+
+
+@given(st.text(alphabet=string.ascii_letters + " \n.,;()áñ中文", max_size=300))
+def test_plain_prose_stays(text: str) -> None:
+    assert mask(text).text == text
+
+
+@given(
+    st.text(alphabet=string.printable, max_size=60).map(lambda text: text + "\n"),
+    st.sampled_from([token for _, token in SHAPED]),
+    st.text(alphabet=string.printable, max_size=60).map(lambda text: "\n" + text),
+)
+def test_a_planted_token_never_survives(before: str, token: str, after: str) -> None:
+    assert token not in mask(before + token + after).text
+
+
+@given(st.text(alphabet=string.ascii_letters + string.digits + "!#%^*+~?", min_size=12, max_size=40))
+def test_a_generated_password_never_survives(password: str) -> None:
+    planted = f"Zq7{password}9x"
+    for text in (f"DB_PASSWORD={planted}\nA=1", f'{{"password": "{planted}"}}', f"postgres://u:{planted}@h/d"):
+        assert planted not in mask(text).text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "password=",
+        'token="',
+        "https://a.b/?token=",
+        "eyJ-",
+        "eyJaaaaaaaaaaaaaa.",
+        "sk-",
+        BEGIN,
+        END,
+        KEY + "\n",
+        "a://b:",
+        "\\",
+        "authorization:",
+        "cookie:a=",
+        "mysql ",
+        "redis-cli ",
+        "login ",
+        "SG.-",
+        "a",
+        " ",
+        "identified by ",
+        " -u a",
+        BEGIN + "1",
+    ],
+)
+def test_a_megabyte_of_anything_ends(piece: str) -> None:
+    text = (piece * (1_000_000 // len(piece) + 1))[:1_000_000]
+    assert len(mask(text).text) > 0
+
+
+def test_the_mark_never_holds_the_secret() -> None:
+    assert HEX not in repr(mask(f"API_KEY={HEX}"))
+    assert MIXED not in repr(mask(f"x {MIXED}"))

@@ -1,0 +1,54 @@
+"""Usage out of whatever the SDKs report: the input counts cached tokens, whoever reports it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from offturn import Usage
+
+OPENAI = {"prompt_tokens": 40, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 30}}
+ANTHROPIC = {
+    "input_tokens": 10,
+    "output_tokens": 7,
+    "cache_read_input_tokens": 25,
+    "cache_creation_input_tokens": 5,
+}
+RESPONSES_API = {"input_tokens": 40, "output_tokens": 7, "input_tokens_details": {"cached_tokens": 30}}
+
+
+def objects(value: Any) -> Any:
+    """The same with attributes in place of keys."""
+    if isinstance(value, dict):
+        return SimpleNamespace(**{key: objects(item) for key, item in value.items()})
+    return value
+
+
+@pytest.mark.parametrize(
+    ("reported", "usage"),
+    [
+        (OPENAI, Usage(40, 7, 30)),
+        (ANTHROPIC, Usage(40, 7, 25)),
+        (RESPONSES_API, Usage(40, 7, 30)),
+        ({"prompt_tokens": 40, "completion_tokens": 7}, Usage(40, 7)),
+        ({"prompt_tokens": 40, "completion_tokens": None, "prompt_tokens_details": None}, Usage(40)),
+        ({"input_tokens": 10, "output_tokens": 1, "cache_read_input_tokens": None}, Usage(10, 1)),
+        ({"input_tokens": 0, "output_tokens": 0}, Usage(0)),
+    ],
+)
+def test_both_sdks_as_dicts_objects_and_whole_responses(reported: dict[str, Any], usage: Usage) -> None:
+    assert Usage.from_response(reported) == usage
+    assert Usage.from_response(objects(reported)) == usage
+    assert Usage.from_response({"usage": reported}) == usage
+    assert Usage.from_response(objects({"usage": reported})) == usage
+
+
+@pytest.mark.parametrize("nothing", [None, {}, {"usage": None}, SimpleNamespace(usage=None), 17, "text", object()])
+def test_where_there_is_none_it_says_so(nothing: Any) -> None:
+    assert Usage.from_response(nothing) is None
+
+
+def test_a_usage_is_its_own() -> None:
+    assert Usage.from_response(Usage(1, 2, 3)) == Usage(1, 2, 3)
