@@ -1,0 +1,71 @@
+"""Errors of the session store.
+
+OffturnError
+├── StoreUnavailable   no connection, no answer in time, or a server that cannot write now; retryable
+├── StoreFull          the server is at its memory limit; retryable once there is room
+├── StoreFault         the server refused a command for another reason (permissions, a bug): its error code, no content;
+│                      or what it holds is incomplete
+└── UnknownVersion     a stored record has a major version this release does not know; nothing was changed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from redis import exceptions
+
+from offturn_config.errors import OffturnError
+
+NOT_NOW = ("READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "BUSY")
+
+
+class StoreUnavailable(OffturnError):
+    """The store did not answer. What was sent may have taken effect; sent again under its operation id it does so once.
+
+    To a host that means: `record` or `mirror` again, with the same messages and on the same session object.
+    """
+
+    retryable = True
+
+
+class StoreFull(OffturnError):
+    """The store is at its memory limit; nothing was written."""
+
+    retryable = True
+
+
+class StoreFault(OffturnError):
+    """The store refused a command, then the message carries the server's error code only; or it has lost data."""
+
+
+class UnknownVersion(OffturnError):
+    """A record of an unknown major version: another release wrote it. It is left as it is."""
+
+
+@contextmanager
+def mapped() -> Iterator[None]:
+    """Errors of the Redis client as errors of this store.
+
+    The server's texts may quote arguments, so only its error code goes on.
+    """
+    try:
+        yield
+    except (exceptions.AuthenticationError, exceptions.AuthorizationError) as error:
+        raise StoreFault(f"the store refused the credentials ({type(error).__name__})") from None
+    except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
+        raise StoreUnavailable(f"the store does not answer ({type(error).__name__})") from None
+    except exceptions.RedisError as error:
+        raise _refusal(error) from None
+
+
+def _refusal(error: exceptions.RedisError) -> OffturnError:
+    text = str(error)
+    if isinstance(error, exceptions.OutOfMemoryError) or "OOM " in text:
+        return StoreFull("the store is at its memory limit (maxmemory): give it more, or purge sessions")
+    if isinstance(error, exceptions.ReadOnlyError):
+        return StoreUnavailable("the store cannot write now (READONLY)")
+    code = text.split(" ", 1)[0]
+    if code in NOT_NOW:
+        return StoreUnavailable(f"the store cannot serve now ({code})")
+    return StoreFault(f"the store refused a command ({type(error).__name__} {code if code.isupper() else ''})".strip())

@@ -1,0 +1,17 @@
+-- Replace the stored configuration and its thresholds. Jobs that run under the one before are superseded.
+-- a: op, incarnation, config, thresholds, calibration ('': nothing learnt yet)
+local known = once()
+if known then return known end
+if gone(a.incarnation) then return reply('gone') end
+
+set('config', a.config)
+set('calibration', a.calibration)
+set('soft', a.thresholds[1])
+set('hard', a.thresholds[2])
+set('growth', a.thresholds[3])
+set('epoch', a.op)
+local ring = ask()
+save()
+rung(ring)
+event('configured', {soft = num('soft'), hard = num('hard')})
+return remember(reply('steered', {ring = ring, request_no = num('request_no')}))

@@ -1,0 +1,202 @@
+-- The rules every session script shares; put in front of each of them. The protocol: docs/design.md.
+-- ARGV[1] is the session's member in the due set, ARGV[2] the arguments as JSON; texts that may be large follow raw.
+-- Integers stay below 10^14 (cjson writes 14 digits). Messages and payloads are never decoded here.
+local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ = unpack(KEYS)
+local MEMBER, a = ARGV[1], cjson.decode(ARGV[2])
+local OPS_KEPT, CHUNKS_KEPT, GENERATIONS_KEPT, EVENTS_KEPT = 128, 64, 16, 1000
+local NEVER = 10 ^ 13 -- a threshold nothing reaches
+
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+
+local s = {}
+local flat = redis.call('HGETALL', META)
+for i = 1, #flat, 2 do s[flat[i]] = flat[i + 1] end
+if s.v and s.v ~= '1' then return cjson.encode({kind = 'unknown-version', v = s.v}) end
+
+local changed, unparked = {}, false
+
+local function num(field) return tonumber(s[field]) or 0 end
+
+local function set(field, value)
+  if type(value) == 'number' then value = string.format('%d', value) end
+  s[field], changed[field] = value, value
+end
+
+-- before any other write: a server out of memory refuses this one, and then nothing was written
+local function save()
+  set('updated', now)
+  local pairs_ = {}
+  for field, value in pairs(changed) do
+    pairs_[#pairs_ + 1] = field
+    pairs_[#pairs_ + 1] = value
+  end
+  redis.call('HSET', META, unpack(pairs_))
+  if unparked then redis.call('HDEL', DEAD, MEMBER) end
+end
+
+-- ids, names and sizes, never content
+local function event(kind, fields)
+  return redis.call('XADD', EVENTS, 'MAXLEN', '~', EVENTS_KEPT, '*', 'kind', kind, 'fields', cjson.encode(fields))
+end
+
+local function reply(kind, fields)
+  fields = fields or {}
+  fields.kind = kind
+  return cjson.encode(fields)
+end
+
+-- cjson writes an empty table as an object
+local function ranges_json(ranges) return #ranges == 0 and '[]' or cjson.encode(ranges) end
+
+-- operations: a known one is answered before any other check
+
+local function once() return redis.call('HGET', OPS, a.op) end
+
+local function remember(text)
+  if redis.call('HSET', OPS, a.op, text) == 1 and redis.call('RPUSH', OPSQ, a.op) > OPS_KEPT then
+    redis.call('HDEL', OPS, redis.call('LPOP', OPSQ))
+  end
+  return text
+end
+
+-- lives, leases, views
+
+local function alive() return s.alive == '1' end
+
+local function gone(incarnation) return not alive() or incarnation ~= num('incarnation') end
+
+local function holds(claim) return num('fence') == claim.fence and s.token == claim.token end
+
+local function leased() return num('leased_until') > now end
+
+local function turn(nonce)
+  local number = tonumber(string.match(s.revision, '^%d+')) + 1
+  set('revision', string.format('%d:%s', number, nonce))
+end
+
+-- the log: its chain hash at n stands for entries 0 .. n-1
+
+local function hash_at(n)
+  if n == num('log_len') then return s.chain end
+  local entry = redis.call('LINDEX', LOG, n - 1)
+  return entry and string.sub(entry, 1, 40)
+end
+
+local function linked(n, hash) return n == 0 or (n <= num('log_len') and hash_at(n) == hash) end
+
+-- generations
+
+local function gen(number)
+  local text = s['g:' .. number]
+  return text and cjson.decode(text)
+end
+
+local function covered(number)
+  local g = gen(number)
+  return g and g.covered or {}
+end
+
+-- is every seq of x in y? both sorted, half-open
+local function inside(x, y)
+  local j = 1
+  for _, range in ipairs(x) do
+    local low = range[1]
+    while low < range[2] do
+      while y[j] and y[j][2] <= low do j = j + 1 end
+      if not y[j] or y[j][1] > low then return false end
+      low = y[j][2]
+    end
+  end
+  return true
+end
+
+-- is the current generation the base, or reached from it only through provisional ones?
+local function reached(base)
+  local number = num('current')
+  while number ~= base do
+    local g = gen(number)
+    if not g or not g.provisional then return false end
+    number = g.replaces
+  end
+  return true
+end
+
+local function payload(number) return string.sub(META, 1, -5) .. 'gen:' .. number end
+
+-- the path: ranges in the order shown, which is not that of their seqs where a message was replaced
+
+local function sorted(ranges)
+  local copy = {}
+  for i, range in ipairs(ranges) do copy[i] = range end
+  table.sort(copy, function(x, y) return x[1] < y[1] end)
+  return copy
+end
+
+local function on(path, seq)
+  for _, range in ipairs(path) do
+    if range[1] <= seq and seq < range[2] then return true end
+  end
+  return false
+end
+
+-- the one trigger rule
+
+local function pressure()
+  local g = gen(num('current'))
+  if not g then return num('path_tokens') end
+  return g.tokens_after + num('path_tokens') - g.at_tokens
+end
+
+local function requirement()
+  local size = pressure()
+  if size >= num('hard') then return 'hard' end
+  if size >= num('soft') and num('path_tokens') >= num('held') then return 'soft' end
+  return 'none'
+end
+
+local function wanted()
+  if num('asked') > num('served') then return true end
+  return s.parked ~= '1' and requirement() ~= 'none'
+end
+
+local function hold() set('held', num('path_tokens') + num('growth')) end
+
+-- due
+
+local function due() return redis.call('ZSCORE', DUE, MEMBER) ~= false end
+
+local function set_due(score) redis.call('ZADD', DUE, string.format('%d', score), MEMBER) end
+
+-- a session in a worker's hands is looked at again when its lease ends
+local function due_now() set_due(leased() and num('leased_until') or now) end
+
+local function clear_due() redis.call('ZREM', DUE, MEMBER) end
+
+local function due_as_wanted()
+  if not wanted() then
+    clear_due()
+  elseif not due() then
+    due_now()
+  end
+end
+
+local function unpark()
+  unparked = s.parked == '1'
+  set('attempts', 0)
+  set('parked', 0)
+end
+
+-- does work that nobody was asked for become wanted? then it gets a number; true: set due and ring the bell
+local function ask()
+  if due() or not wanted() then return false end
+  set('request_no', num('request_no') + 1)
+  return true
+end
+
+-- after `save()`: a server out of memory must not be left with a due session that nothing was written of
+local function rung(ring)
+  if not ring then return end
+  due_now()
+  event('due', {request = num('request_no'), requirement = requirement(), seq = num('log_len') - 1})
+end

@@ -1,0 +1,16 @@
+-- Read only: the state, and the log after what the caller has; from the start if it has something else.
+-- a: incarnation, length, chain, limit_bytes, limit_entries
+if not alive() then return {now, num('incarnation') + 1} end
+local reset = a.length > 0 and (a.incarnation ~= num('incarnation') or not linked(a.length, a.chain))
+local start, total, step = reset and 0 or a.length, num('log_len'), 20
+local found, bytes, at = {}, 0, start
+while at < total and #found < a.limit_entries and bytes < a.limit_bytes do
+  for _, entry in ipairs(redis.call('LRANGE', LOG, at, math.min(at + step, total) - 1)) do
+    if #found < a.limit_entries and bytes < a.limit_bytes then
+      found[#found + 1] = entry
+      bytes = bytes + #entry
+    end
+  end
+  at = at + step
+end
+return {now, num('incarnation'), start, reset and 1 or 0, due() and 1 or 0, found, flat}

@@ -1,0 +1,275 @@
+"""What the store's operations answer: values, not exceptions. What reads answer is offered here too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self, TypeAlias
+
+from offturn.store.entries import LogEntry as LogEntry
+from offturn.store.entries import NewEntry as NewEntry
+from offturn.store.state import Event as Event
+from offturn.store.state import GenInfo as GenInfo
+from offturn.store.state import Meta as Meta
+from offturn.store.state import Revision, ranges_of, revision_of
+from offturn.store.state import Snapshot as Snapshot
+from offturn_engine.ranges import Ranges
+from offturn_engine.triggers import Requirement
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "revision": revision_of,
+    "path": ranges_of,
+    "seqs": lambda seqs: tuple(seqs or ()),
+}
+"""Fields that are not what JSON makes of them; an empty list comes as an object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """Base of all replies."""
+
+    @classmethod
+    def read(cls, fields: Mapping[str, Any]) -> Self:
+        """A script's reply."""
+        return cls(**{name: _READ[name](value) if name in _READ else value for name, value in fields.items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone(Reply):
+    """The caller's incarnation is not the live one. Nothing was written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded(Reply):
+    """Appended, once. `seqs` are the places of the entries given, in their order, also of those whose id was known.
+
+    What was appended is `first_seq` to `last_seq`, the newest of the log; nothing, if `first_seq > last_seq`.
+    `requirement` is the level of `pressure`; `due`: a job is asked for; `ring`: by this very call, ring the doorbell.
+    """
+
+    incarnation: int
+    first_seq: int
+    last_seq: int
+    seqs: tuple[int, ...]
+    length: int
+    chain: str
+    path: Ranges
+    path_tokens: int
+    pressure: int
+    requirement: Requirement
+    due: bool
+    ring: bool
+    request_no: int
+    current: int
+    adopted: int
+    revision: Revision
+    epoch: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehindLog(Reply):
+    """The acknowledged tail is not in the log, which has this length and chain hash (a failover lost writes)."""
+
+    length: int
+    chain: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicateId(Reply):
+    """The host id of entry `index` is taken by another message. Nothing was written."""
+
+    index: int
+    host_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrphanResult(Reply):
+    """Entry `index` answers a call that is not open. Nothing was written."""
+
+    index: int
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unexpected(Reply):
+    """The log has this length, not the expected one. Nothing was written."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requested(Reply):
+    """A compaction is asked for under this number."""
+
+    request_no: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(Reply):
+    """A worker's hold on a session: fence and token together. `focus` and `note` are the open request's, if there is one."""
+
+    incarnation: int
+    epoch: str
+    fence: int
+    token: str
+    request_no: int
+    attempts: int  # claims since the last finish, this one included
+    reason: str
+    focus: str = field(repr=False)
+    note: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle(Reply):
+    """No session, or nothing is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Busy(Reply):
+    """Another worker holds it; the session is looked at again when that lease ends."""
+
+    remaining_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parked(Reply):
+    """Too many claims without a finish: out of the due set until somebody requests a compaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held(Reply):
+    """The lease is extended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost(Reply):
+    """The lease is somebody else's, or was released, or the epoch of its job is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept(Reply):
+    """The chunk is stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed(Reply):
+    """A generation is current; a host's is also in force."""
+
+    number: int
+    revision: Revision
+    adopted: int
+
+
+Why = Literal["epoch", "fence", "chain", "base", "fuller", "target", "nothing", "path"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused(Reply):
+    """A condition failed and nothing was written.
+
+    `epoch`: rollback or another new path since; `fence`: not the lease's holder, or no claim and not provisional;
+    `chain`: made from another log; `base`: another result won; `fuller`: the current generation covers more;
+    `target`: rollback to a generation that is not kept or covers messages off the path; `nothing`: the new path is the
+    old one; `path`: it names messages that the log does not have.
+    """
+
+    why: Why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished(Reply):
+    """The lease is released. `due`: work is still wanted; `ring`: under a newer request number."""
+
+    due: bool
+    ring: bool
+    request_no: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted(Reply):
+    """The current generation is in force."""
+
+    revision: Revision
+    adopted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stale(Reply):
+    """The log has grown: look again whether a group is open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolledBack(Reply):
+    """The target is current and in force, under a new epoch."""
+
+    revision: Revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone(Reply):
+    """Another path is in place, under a new epoch; `current` is in force. `length` and `chain` are the log's."""
+
+    revision: Revision
+    current: int
+    length: int
+    chain: str
+    path: Ranges
+    path_tokens: int
+    ring: bool
+    request_no: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathMoved(Reply):
+    """The path or its generations are not the ones that were read. Nothing was written: read again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steered(Reply):
+    """What was told to the session holds. `ring`: it became due by this very call, ring the doorbell."""
+
+    ring: bool
+    request_no: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged(Reply):
+    """This life of the session has ended, by this call or before."""
+
+
+RecordReply: TypeAlias = Recorded | Gone | BehindLog | DuplicateId | OrphanResult | Unexpected
+ClaimReply: TypeAlias = Claim | Idle | Busy | Parked
+CommitReply: TypeAlias = Committed | Refused | Gone
+FinishReply: TypeAlias = Finished | Refused | Gone
+AdoptReply: TypeAlias = Adopted | Stale | Gone
+RollbackReply: TypeAlias = RolledBack | Refused | Gone
+UndoReply: TypeAlias = Undone | PathMoved | Refused | Gone
+SteerReply: TypeAlias = Steered | Gone
+PurgeReply: TypeAlias = Purged | Gone
+
+KINDS: Mapping[str, type[Reply]] = {
+    "gone": Gone,
+    "recorded": Recorded,
+    "behind": BehindLog,
+    "duplicate": DuplicateId,
+    "orphan": OrphanResult,
+    "unexpected": Unexpected,
+    "requested": Requested,
+    "claimed": Claim,
+    "idle": Idle,
+    "busy": Busy,
+    "parked": Parked,
+    "held": Held,
+    "lost": Lost,
+    "kept": Kept,
+    "committed": Committed,
+    "refused": Refused,
+    "finished": Finished,
+    "adopted": Adopted,
+    "stale": Stale,
+    "rolled-back": RolledBack,
+    "undone": Undone,
+    "moved": PathMoved,
+    "steered": Steered,
+    "purged": Purged,
+}

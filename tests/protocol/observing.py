@@ -1,0 +1,91 @@
+"""A session's state as the store's keys hold it, in the model's terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from offturn.store.entries import loads, text_of
+from offturn.store.replies import KINDS, Reply
+from offturn.store.state import Meta
+from offturn_config import keys
+from offturn_config.keys import SessionKey
+from offturn_engine.chain import digest
+from offturn_engine.ranges import seqs_of
+from tests.protocol.facts import Gen, Item, State, chain_at, ids_of, path_tokens, pressure
+
+
+async def observe(redis: Any, key: SessionKey) -> State:
+    """The state as it is in the store."""
+    async with redis.pipeline() as pipe:
+        for name in ("meta", "ops", "ids", "chunks"):
+            pipe.hgetall(key.key(name))
+        for name in ("log", "opsq", "chunksq"):
+            pipe.lrange(key.key(name), 0, -1)
+        pipe.zscore(keys.due(), key.member)
+        pipe.hexists(keys.dead(), key.member)
+        pipe.time()
+        meta, ops, ids, chunks, log, opsq, chunksq, score, dead, clock = await pipe.execute()
+    now = int(clock[0]) * 1000 + clock[1] // 1000
+    fields = Meta.read([item for pair in meta.items() for item in pair], due=score is not None, now_ms=now)
+    if fields is None:
+        assert not any((ops, ids, log, score, dead))
+        return State(incarnation=int(meta.get(b"incarnation", 0)))
+    assert fields.parked is dead
+    assert sorted(chunks) == sorted(chunksq)
+    assert sorted(ops) == sorted(opsq)
+    items = []
+    for item in log:
+        chain, _, envelope = item.split(b" ", 2)
+        entry = loads(envelope)
+        items.append(Item(chain.decode(), digest(entry["m"], entry["o"], entry["id"]), entry["k"], entry["id"]))
+    state = State(
+        incarnation=fields.incarnation,
+        alive=True,
+        epoch=fields.epoch,
+        revision=fields.revision,
+        log=tuple(items),
+        path=fields.path,
+        gens=tuple(
+            Gen(
+                g.number,
+                g.nonce,
+                g.epoch,
+                g.base,
+                g.replaces,
+                g.provisional,
+                frozenset(seqs_of(g.covered)),
+                g.tokens_after,
+                g.at_tokens,
+            )
+            for g in fields.generations.values()
+        ),
+        counter=fields.counter,
+        current=fields.current,
+        adopted=fields.adopted,
+        token=fields.token,
+        fence=fields.fence,
+        leased=fields.leased,
+        due=fields.due,
+        request_no=fields.request_no,
+        asked=fields.asked,
+        served=fields.served,
+        held=fields.held,
+        attempts=fields.attempts,
+        parked=fields.parked,
+        thresholds=(fields.soft, fields.hard, fields.growth),
+        reason=fields.reason,
+        config=fields.config,
+        chunks=frozenset(text_of(name) for name in chunks),
+        ops=tuple((text_of(op), reply_of(ops[op])) for op in opsq),
+    )
+    places = {host_id: f"{seq}:{items[seq].digest}" for host_id, seq in ids_of(state).items()}
+    assert places == {text_of(host_id): text_of(place) for host_id, place in ids.items()}
+    assert (fields.log_len, fields.chain) == (len(items), chain_at(state, len(items)))
+    assert fields.path_tokens == path_tokens(state)
+    assert fields.pressure == pressure(state)
+    return state
+
+
+def reply_of(text: bytes) -> Reply:
+    fields = loads(text)
+    return KINDS[fields.pop("kind")].read(fields)

@@ -1,0 +1,80 @@
+"""Random interleavings of two hosts, three workers, lease expiry, moved paths, purges and failovers. A seed names a run."""
+
+from __future__ import annotations
+
+from random import Random
+
+from offturn_engine.ranges import length
+from tests.protocol.stage import Stage
+
+OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "superseded", "failed")
+WORKERS = ("a", "b", "c")
+
+
+async def play_random(stage: Stage, seed: int, steps: int = 30) -> None:
+    """Raises Divergence, with the lines that led to it."""
+    rng = Random(seed)
+    await stage.do("open h1")
+    for _ in range(steps):
+        options = choices(stage, rng)
+        await stage.do(rng.choices([line for line, _ in options], [weight for _, weight in options])[0])
+
+
+def choices(stage: Stage, rng: Random) -> list[tuple[str, int]]:
+    """Steps possible now, with weights: work gets done, and faults happen."""
+    found = [("sweep", 1)]
+    for name in ("h1", "h2"):
+        found += host_choices(stage, rng, name)
+    for name in WORKERS:
+        found += worker_choices(stage, rng, name)
+    s = stage.state
+    if s.leased:
+        found.append(("expire", 3))
+    if stage.before:
+        found.append(("failover", 1))
+    return found
+
+
+def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
+    host, s = stage.host(name), stage.state
+    lost = rng.choice(("", "", " lost"))
+    sizes = " ".join(rng.choice("1123") for _ in range(rng.choice((1, 1, 2))))
+    found = [
+        (f"open {name}", 2 if host.incarnation is not None else 8),
+        (f"record {name} {sizes}{lost}", 6),
+        (f"repeat {name}{lost}", 1),
+        (f"conflict {name}", 1),
+        (f"request {name}{lost}", 2),
+        (f"rollback {name} {rng.randint(0, s.counter)}{lost}", 2),
+        (f"adopt {name}", 2),
+        (f"adopt {name} grown", 1),
+    ]
+    if host.pending:
+        found.append((f"again {name}{lost}", 6))
+    if s.alive and s.log:
+        if len(s.log) > 3:
+            found.append((f"purge {name}{lost}", 1))
+        found += [(f"cancel {name}{lost}", 1), (f"unblock {name}{lost}", 1)]
+        found.append((f"configure {name} {rng.randint(1, 4)} {rng.randint(4, 8)}{lost}", 1))
+        if host.move:
+            found.append((f"undo {name}{lost}", 5))
+    if s.path:
+        move = f"{rng.choice(('rewind', 'rewind', 'amend', 'unfit'))} {rng.randint(1, length(s.path))}"
+        found += [(f"undo {name} {move}{lost}", 2), (f"look {name} {move}", 1)]
+        found.append((f"prepare {name} {rng.choice(('provisional', 'provisional', 'full'))}", 3))
+    if host.emergency:
+        found.append((f"emergency {name}{lost}", 5))
+    return found
+
+
+def worker_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
+    worker = stage.workers.get(name)
+    found = [(f"claim {name}", 3)]
+    if worker is None:
+        return found
+    found += [(f"save {name}", 1), (f"renew {name}", 1), (f"finish {name} {rng.choice(OUTCOMES)}", 3)]
+    if stage.state.path:
+        found.append((f"plan {name} {rng.choice(('model', 'model', 'all', 'prune'))}", 5))
+    if worker.plan:
+        found.append((f"commit {name}", 7))
+    return found

@@ -1,0 +1,391 @@
+"""One session on a real store, played beside the model: after every step replies and state must be equal.
+
+A step is a line, so that a failing random run can be pasted as a trace: `VERB [ACTOR] [ARGUMENTS]`, answered by a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redis.asyncio import Redis
+
+from offturn.store.entries import NewEntry
+from offturn.store.replies import Busy, Claim, Committed, Finished, Gone, Recorded, Refused, Reply, Undone
+from offturn.store.sessions import SessionStore
+from offturn_config import keys
+from offturn_config.keys import SessionKey
+from offturn_engine.compaction import Compaction
+from offturn_engine.ranges import in_order, ranges_of, seqs_of
+from tests.protocol import model
+from tests.protocol.facts import State, ancestors, chain_at, covered, gen, path_tokens
+from tests.protocol.observing import observe
+
+THRESHOLDS = (2, 4, 2)
+LEASE_MS = 600_000  # leases end when a step says so
+OWN_KEYS = ("meta", "log", "ops", "opsq", "ids", "events", "chunks", "chunksq")
+
+
+class Divergence(AssertionError):
+    """Store and model do not agree."""
+
+
+@dataclass
+class Host:
+    incarnation: int | None = None
+    tail: tuple[int, str] = (0, "")
+    pending: tuple[str, dict[str, Any]] | None = None  # a write whose reply was lost
+    emergency: dict[str, Any] | None = None
+    move: dict[str, Any] | None = None  # another path, for the state it was made for
+
+
+@dataclass
+class Worker:
+    claim: Claim
+    plan: dict[str, Any] | None = None
+    committed: bool = False
+
+
+@dataclass(frozen=True)
+class Saved:
+    """All of a session, for a failover."""
+
+    state: State
+    dumps: Mapping[str, bytes | None]
+    score: float | None
+    dead: bytes | None
+
+
+class Stage:
+    def __init__(self, store: SessionStore, redis: Redis, key: SessionKey, *, max_attempts: int = 6) -> None:
+        self.store, self.key, self.max_attempts = store, key, max_attempts
+        self.redis: Any = redis  # its own types leave open whether a command is awaited
+        self.state = State()
+        self.before: Saved | None = None
+        self.hosts: dict[str, Host] = {}
+        self.workers: dict[str, Worker] = {}
+        self.lines: list[str] = []
+        self.values: dict[str, str] = {}  # host id -> content
+        self.views: dict[tuple[int, tuple[int, str]], tuple[int, str]] = {}
+        self.drawn = 0
+
+    async def do(self, line: str) -> str:
+        """Play one step on both sides and return the reply in a word. Raises Divergence."""
+        self.lines.append(line)
+        verb, *arguments = line.split()
+        step: Callable[..., Any] = getattr(self, f"on_{verb}")
+        try:
+            return str(await step(*arguments))
+        except AssertionError as error:
+            raise Divergence(f"{error}\nafter:\n  " + "\n  ".join(self.lines)) from None
+
+    # -- hosts
+
+    async def on_open(self, name: str) -> str:
+        length, chain = len(self.state.log), chain_at(self.state, len(self.state.log))
+        seen = await self.store.sync(self.key, incarnation=self.state.incarnation, length=length, chain=chain)
+        assert (seen.meta is not None) is self.state.alive
+        assert not seen.entries
+        assert not seen.reset
+        self.host(name).incarnation = seen.next_incarnation
+        self.host(name).tail = (length, chain)
+        return "opened"
+
+    async def on_record(self, name: str, *arguments: str) -> str:
+        sizes = [int(a) for a in arguments if a != "lost"] or [1]
+        entries = [self.entry(str(self.draw()), f"text {self.drawn}", size) for size in sizes]
+        return await self.record(name, entries, arguments)
+
+    async def on_repeat(self, name: str, *arguments: str) -> str:
+        """An id the log has, with the same content, and a new one."""
+        known = next((i.host_id for i in reversed(self.state.log) if i.host_id), None)
+        entries = [self.entry(known, self.values[known], 1)] if known else []
+        return await self.record(name, [*entries, self.entry(str(self.draw()), "after", 1)], arguments)
+
+    async def on_conflict(self, name: str, *arguments: str) -> str:
+        """A new id, and one the log has with other content."""
+        known = next((i.host_id for i in self.state.log if i.host_id), None)
+        entries = [NewEntry.of({"content": "other"}, origin="human", tokens=1, host_id=known)] if known else []
+        return await self.record(name, [self.entry(str(self.draw()), "before", 1), *entries], arguments)
+
+    async def record(self, name: str, entries: Sequence[NewEntry], arguments: Sequence[str]) -> str:
+        length, chain = self.host(name).tail
+        fields = {"tail_length": length, "tail_chain": chain, "entries": entries, "thresholds": THRESHOLDS}
+        return await self.write(name, "record", {**self.named(name), **fields}, arguments)
+
+    async def on_request(self, name: str, *arguments: str) -> str:
+        return await self.write(name, "request", {**self.named(name), "reason": "manual"}, arguments)
+
+    async def on_rollback(self, name: str, target: str, *arguments: str) -> str:
+        return await self.write(name, "rollback", {**self.named(name), "target": int(target)}, arguments)
+
+    async def on_look(self, name: str, mode: str = "rewind", count: str = "1") -> str:
+        """Make another path of the one that is there now."""
+        self.host(name).move = self.move(mode, int(count))
+        return "looked"
+
+    async def on_undo(self, name: str, *arguments: str) -> str:
+        """Move to the path looked for before, else to one of now."""
+        given = [a for a in arguments if a != "lost"]
+        move, self.host(name).move = self.host(name).move, None
+        if move is None or given:
+            mode, count = given or ("rewind", "1")
+            move = self.move(mode, int(count))
+        return await self.write(name, "undo", {**self.named(name), **move}, arguments)
+
+    async def on_purge(self, name: str, *arguments: str) -> str:
+        names, incarnation = self.own_keys(), self.named(name)["incarnation"]
+        answer = await self.write(name, "purge", {"incarnation": incarnation}, arguments)
+        assert self.state.alive or await self.redis.exists(*names) <= 1, "a purge leaves more than its tombstone"
+        return answer
+
+    async def on_configure(self, name: str, soft: str, hard: str, *arguments: str) -> str:
+        fields = {"config": f"config {self.draw()}", "thresholds": (int(soft), int(hard), 2)}
+        return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
+
+    async def on_cancel(self, name: str, *arguments: str) -> str:
+        return await self.write(name, "cancel", self.named(name), arguments)
+
+    async def on_unblock(self, name: str, *arguments: str) -> str:
+        return await self.write(name, "unblock", self.named(name), arguments)
+
+    async def on_prepare(self, name: str, mode: str = "provisional") -> str:
+        plan = self.candidate(self.state.epoch, provisional=mode != "full", tail=1)
+        self.host(name).emergency = {**plan, "incarnation": self.state.incarnation, "claim": None}
+        return "prepared"
+
+    async def on_emergency(self, name: str, *arguments: str) -> str:
+        prepared, self.host(name).emergency = self.host(name).emergency, None
+        assert prepared
+        return await self.write(name, "commit", prepared, arguments)
+
+    async def on_again(self, name: str, *arguments: str) -> str:
+        pending = self.host(name).pending
+        assert pending
+        return await self.write(name, *pending, arguments)
+
+    async def on_adopt(self, name: str, *arguments: str) -> str:
+        length = len(self.state.log) - len(arguments)  # one argument: the log grew in between
+        fields = {"incarnation": self.named(name)["incarnation"], "length": length, "nonce": f"view {self.draw()}"}
+        return word(await self.both("adopt", fields))
+
+    async def write(self, name: str, kind: str, fields: dict[str, Any], arguments: Sequence[str]) -> str:
+        host = self.host(name)
+        reply = await self.both(kind, fields)
+        if "lost" in arguments:
+            host.pending = (kind, fields)
+            return word(reply)
+        host.pending = None
+        if isinstance(reply, Gone):
+            host.incarnation = None
+        if isinstance(reply, Recorded):
+            host.incarnation, host.tail = reply.incarnation, (reply.length, reply.chain)
+        if isinstance(reply, Undone):
+            host.tail = (reply.length, reply.chain)
+        return word(reply)
+
+    # -- workers
+
+    async def on_claim(self, name: str) -> str:
+        fields = {"token": f"token {self.draw()}", "lease_ms": LEASE_MS, "max_attempts": self.max_attempts}
+        reply = await self.both("claim", fields)
+        if isinstance(reply, Claim):
+            self.workers[name] = Worker(reply)
+        return word(reply)
+
+    async def on_plan(self, name: str, mode: str = "model") -> str:
+        worker = self.workers[name]
+        tail = 0 if mode == "all" else 1
+        plan = self.candidate(worker.claim.epoch, provisional=mode == "prune", tail=tail)
+        worker.plan = {**plan, "incarnation": worker.claim.incarnation, "claim": worker.claim}
+        return "planned"
+
+    async def on_save(self, name: str) -> str:
+        fields = {"incarnation": self.workers[name].claim.incarnation, "chunk_key": f"chunk {self.draw()}"}
+        return word(await self.both("save_chunk", {**fields, "value": "paid"}))
+
+    async def on_commit(self, name: str) -> str:
+        plan = self.workers[name].plan
+        assert plan
+        return word(await self.both("commit", plan))
+
+    async def on_renew(self, name: str) -> str:
+        return word(await self.both("renew", {"claim": self.workers[name].claim, "lease_ms": LEASE_MS}))
+
+    async def on_finish(self, name: str, outcome: str) -> str:
+        return word(await self.both("finish", {"claim": self.workers[name].claim, "outcome": outcome}))
+
+    # -- the world
+
+    async def on_expire(self) -> str:
+        if self.state.leased:
+            await self.redis.hset(self.meta_key, "leased_until", 1)
+            await self.redis.zadd(keys.due(), {self.key.member: 1}, xx=True)
+        return await self.became(model.expire(self.state), "expired")
+
+    async def on_failover(self) -> str:
+        """The last write is lost."""
+        assert self.before
+        saved, self.before = self.before, None
+        await self.redis.delete(*self.own_keys())
+        for name, data in saved.dumps.items():
+            if data:
+                await self.redis.restore(name, 0, data)
+        await self.redis.zrem(keys.due(), self.key.member)
+        await self.redis.hdel(keys.dead(), self.key.member)
+        if saved.score is not None:
+            await self.redis.zadd(keys.due(), {self.key.member: saved.score})
+        if saved.dead:
+            await self.redis.hset(keys.dead(), self.key.member, saved.dead.decode())
+        return await self.became(saved.state, "failed over")
+
+    async def on_sweep(self) -> str:
+        """Is the session due now, in the eyes of the sweeper?"""
+        found = any(key == self.key for key, _ in await self.store.due(1000))
+        assert found is (self.state.due and not self.state.leased)
+        return "due" if found else "quiet"
+
+    # -- both sides
+
+    async def both(self, kind: str, fields: dict[str, Any]) -> Reply | bool:
+        saved = await self.save()
+        new, expected = getattr(model, kind)(self.state, **fields)
+        reply: Reply | bool = await getattr(self.store, kind)(self.key, **fields)
+        assert plain(reply) == plain(expected), f"{kind}: the store answers {reply}, the model {expected}"
+        if isinstance(reply, Committed):
+            await self.published(reply, fields)
+        if new != self.state:
+            self.before = saved
+        await self.became(new, "")
+        return reply
+
+    async def published(self, reply: Committed, fields: dict[str, Any]) -> None:
+        stored = await self.store.generation(self.key, reply.number)
+        info = gen(self.state, reply.number)
+        if stored and not info:  # a first answer, not a repeated one
+            assert stored.nonce == fields["op"]
+            assert stored.replaces == self.state.current
+            assert stored.covered == fields["compaction"].covered
+
+    async def became(self, new: State, answer: str) -> str:
+        """The state is `new` now; the store must agree, and a revision must name one view only."""
+        found = await observe(self.redis, self.key)
+        differing = [
+            f"{name}: the store has {got!r}, the model {want!r}"
+            for name, got, want in zip(State._fields, found, new, strict=True)
+            if got != want
+        ]
+        assert not differing, "; ".join(differing)
+        g = gen(new, new.adopted)
+        if new.alive:
+            shown = (g.number, g.nonce) if g else (0, "")
+            before = self.views.setdefault((new.incarnation, new.revision), shown)
+            assert before == shown, f"revision {new.revision} names two views"
+        self.state = new
+        return answer
+
+    async def save(self) -> Saved:
+        names = self.own_keys()
+        async with self.redis.pipeline() as pipe:
+            for name in names:
+                pipe.dump(name)
+            pipe.zscore(keys.due(), self.key.member)
+            pipe.hget(keys.dead(), self.key.member)
+            *dumps, score, dead = await pipe.execute()
+        return Saved(self.state, dict(zip(names, dumps, strict=True)), score, dead)
+
+    # -- small things
+
+    @property
+    def meta_key(self) -> str:
+        return self.key.key("meta")
+
+    def own_keys(self) -> list[str]:
+        payloads = [f"gen:{n}" for n in range(1, self.state.counter + 2)]
+        return [self.key.key(name) for name in (*OWN_KEYS, *payloads)]
+
+    def host(self, name: str) -> Host:
+        return self.hosts.setdefault(name, Host())
+
+    def draw(self) -> int:
+        self.drawn += 1
+        return self.drawn
+
+    def named(self, name: str) -> dict[str, Any]:
+        incarnation = self.host(name).incarnation
+        if incarnation is None:
+            incarnation = self.host(name).incarnation = self.state.incarnation
+        return {"op": f"op {self.draw()}", "incarnation": incarnation}
+
+    def entry(self, host_id: str | None, value: str, tokens: int) -> NewEntry:
+        if host_id is not None:
+            self.values[host_id] = value
+        return NewEntry.of({"role": "user", "content": value}, origin="human", tokens=tokens, host_id=host_id)
+
+    def move(self, mode: str, count: int) -> dict[str, Any]:
+        """Less the last `count` messages, or with another one in the place of the last but `count`."""
+        s, entry = self.state, None
+        order = list(seqs_of(s.path))
+        place = max(0, len(order) - count)
+        if mode == "amend":
+            host_id = s.log[order[place]].host_id or f"{self.draw()}"
+            entry = self.entry(host_id, f"amended {self.draw()}", 1 + count % 2)
+            order[place] = len(s.log)
+        else:
+            order = order[:place]
+        unfit = [s.current] if mode == "unfit" else []
+        tokens = [item.tokens for item in s.log] + ([entry.tokens] if entry else [])
+        left = [n for n in ancestors(s, s.current) if gen(s, n) and n not in unfit and covered(s, n) <= set(order)]
+        shown = set(order) - covered(s, left[0]) if left else set(order)
+        return {
+            "epoch": s.epoch,
+            "length": len(s.log),
+            "chain": chain_at(s, len(s.log)),
+            "counter": s.counter,
+            "path": in_order(order),
+            "path_tokens": sum(tokens[seq] for seq in order),
+            "open_calls": {},
+            "unfit": unfit,
+            "shown_tokens": sum(tokens[seq] for seq in shown),
+            "entry": entry,
+        }
+
+    def candidate(self, epoch: str, *, provisional: bool, tail: int) -> dict[str, Any]:
+        """Cover all but the tail, and what the current generation covers; its summary weighs nothing."""
+        s = self.state
+        order = list(seqs_of(s.path))
+        chosen = set(order[: len(order) - tail]) | covered(s, s.current)
+        tokens = path_tokens(s)
+        length = max(chosen, default=-1) + 1
+        compaction = Compaction(
+            base=s.current,
+            covered=ranges_of(chosen),
+            tokens_after=tokens - sum(s.log[seq].tokens for seq in chosen),
+            seen=len(s.log),
+            provisional=provisional,
+            method="prune" if provisional else "model",
+        )
+        return {
+            "op": f"nonce {self.draw()}",
+            "epoch": epoch,
+            "base": s.current,
+            "chain_length": length,
+            "chain": chain_at(s, length),
+            "compaction": compaction,
+            "at_tokens": tokens,
+        }
+
+
+def plain(reply: Reply | bool) -> Reply | bool:
+    """Without what depends on the clock."""
+    return replace(reply, remaining_ms=0) if isinstance(reply, Busy) else reply
+
+
+def word(reply: Reply | bool) -> str:
+    """What a trace expects: the reason of a refusal, whether a finish leaves the session due, else the reply's name."""
+    if isinstance(reply, Refused):
+        return reply.why
+    if isinstance(reply, Finished):
+        return "due" if reply.due else "done"
+    return type(reply).__name__.lower() if isinstance(reply, Reply) else str(reply).lower()
