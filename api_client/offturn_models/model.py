@@ -1,0 +1,59 @@
+"""What the summarizers of all model APIs share: where the model is, its limits, and one streamed call per request."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import SecretStr
+
+from offturn_engine.summary import Finish, SummaryReply, SummaryRequest
+
+from .answer import Draft, answer
+from .endpoint import endpoint
+
+DEFAULT_WINDOW = 128_000  # tokens
+DEFAULT_TIMEOUT = 120.0  # seconds of one call
+
+
+class Model(ABC):
+    """A summarizer: `model` as `<provider>:<name>`, `window` in tokens, `timeout` of one call in seconds.
+
+    Raises InvalidSetting where there is no key. One connection per call: calls are minutes apart, a pooled connection
+    would be dead by then, and there is nothing to close.
+    """
+
+    provider: ClassVar[str]  # also the name of the SDK's package
+    default_url: ClassVar[str]
+    finishes: ClassVar[Mapping[str, Finish]]
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        api_key: str | SecretStr | None = None,
+        base_url: str | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+        window: int = DEFAULT_WINDOW,
+    ) -> None:
+        self._endpoint = endpoint(self.provider, name, base_url=base_url, default_url=self.default_url, key=api_key)
+        self.name = name
+        self.model = f"{self.provider}:{name}"
+        self.timeout = timeout
+        self.window = window
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, window={self.window})"
+
+    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+        """One streamed call. Raises ModelError; cancelling it closes the connection."""
+
+        async def stream(draft: Draft) -> None:
+            await self._stream(request, draft)
+
+        return await answer(stream, sdk=self.provider, model=self.model, deadline=self.timeout, finishes=self.finishes)
+
+    @abstractmethod
+    async def _stream(self, request: SummaryRequest, draft: Draft) -> None:
+        """Send the request and read its events into the draft; whatever it raises is classified by the caller."""

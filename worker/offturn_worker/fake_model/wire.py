@@ -1,0 +1,93 @@
+"""What both wire formats have in common: the request as read, the answer to send, and pieces of a stream."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Ending = Literal["stop", "length", "refused", "window"]
+
+_PIECE = re.compile(r"\S*\s*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request."""
+
+    model: str
+    system: str
+    content: str
+    max_tokens: int
+    stream: bool
+    usage: bool = True  # the client wants usage in the stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One answer; input includes cached tokens."""
+
+    text: str
+    ending: Ending
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+
+    @property
+    def pieces(self) -> list[str]:
+        """The text, a few words at a time."""
+        words = _PIECE.findall(self.text)[:-1]
+        return ["".join(words[i : i + 4]) for i in range(0, len(words), 4)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """An error to answer with; `kind` names it where the status does not."""
+
+    status: int
+    kind: Literal["", "too_long", "too_long_llama"] = ""
+    tokens: int = 0
+    limit: int = 0
+
+    @property
+    def llama(self) -> dict[str, Any]:
+        """llama.cpp's error object, the same on both routes."""
+        return {
+            "code": self.status,
+            "message": f"request ({self.tokens} tokens) exceeds the available context size ({self.limit} tokens), "
+            "try increasing it",
+            "type": "exceed_context_size_error",
+            "n_prompt_tokens": self.tokens,
+            "n_ctx": self.limit,
+        }
+
+
+class Wire(Protocol):
+    """One wire format; `events` are server-sent events, one piece of text in most of them."""
+
+    path: str
+
+    def asked(self, body: dict[str, Any]) -> Asked: ...
+
+    def whole(self, asked: Asked, answer: Answer) -> dict[str, Any]: ...
+
+    def events(self, asked: Asked, answer: Answer) -> list[bytes]: ...
+
+    def error(self, problem: Problem) -> dict[str, Any]: ...
+
+    def error_event(self) -> bytes: ...
+
+
+def event(data: dict[str, Any] | str, name: str | None = None) -> bytes:
+    """One server-sent event."""
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    return ((f"event: {name}\n" if name else "") + f"data: {text}\n\n").encode()
+
+
+def text_of(content: Any) -> str:
+    """The text of a content value: a string, or parts of which the text ones count."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
