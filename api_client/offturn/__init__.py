@@ -1,0 +1,88 @@
+"""offturn for hosts: record messages, ask for a view, and go on; compaction happens off the turn.
+
+client = CompactionClient.from_url("redis://localhost:6379/0")
+session = client.session("telegram:42", format="openai-chat", window=200_000)
+await session.record([question])
+view = await session.view()
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from offturn.client import CompactionClient
+from offturn.config import ANY_WINDOW
+from offturn.errors import (
+    Behind,
+    CannotFit,
+    Closed,
+    ConfigError,
+    Conflict,
+    InvalidMessage,
+    InvalidPolicy,
+    InvalidSetting,
+    OffturnError,
+    Refused,
+    StoreFault,
+    StoreFull,
+    StoreUnavailable,
+    UnknownFormat,
+    UnknownPolicy,
+    UnknownVersion,
+)
+from offturn.inspecting import Event, Generation, Status
+from offturn.oneshot import fit
+from offturn.overflow import is_overflow
+from offturn.session import Recorded, Session
+from offturn.summarizer import EXTRACTIVE, Summarizer
+from offturn.ticket import Ticket
+from offturn.usage import Usage
+from offturn.view import View
+from offturn_engine.errors import SummarizerError
+from offturn_engine.outcome import Compacted, Failed, Outcome, Pruned, Skipped, Superseded
+from offturn_engine.summary import SummaryReply, SummaryRequest
+
+try:
+    __version__ = version("offturn")
+except PackageNotFoundError:  # sources on the path, nothing installed
+    __version__ = "unknown"
+
+__all__ = [
+    "ANY_WINDOW",
+    "EXTRACTIVE",
+    "Behind",
+    "CannotFit",
+    "Closed",
+    "Compacted",
+    "CompactionClient",
+    "ConfigError",
+    "Conflict",
+    "Event",
+    "Failed",
+    "Generation",
+    "InvalidMessage",
+    "InvalidPolicy",
+    "InvalidSetting",
+    "OffturnError",
+    "Outcome",
+    "Pruned",
+    "Recorded",
+    "Refused",
+    "Session",
+    "Skipped",
+    "Status",
+    "StoreFault",
+    "StoreFull",
+    "StoreUnavailable",
+    "Summarizer",
+    "SummarizerError",
+    "SummaryReply",
+    "SummaryRequest",
+    "Superseded",
+    "Ticket",
+    "UnknownFormat",
+    "UnknownPolicy",
+    "UnknownVersion",
+    "Usage",
+    "View",
+    "fit",
+    "is_overflow",
+]

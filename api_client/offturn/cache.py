@@ -1,0 +1,188 @@
+"""What a handle knows of its session: the log as far as it was read, and parsed generations. O(new) per call."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from offturn.config import SessionConfig
+from offturn.entries import Prepared
+from offturn.errors import Conflict, Refused
+from offturn.store.errors import StoreFault
+from offturn.store.replies import LogEntry, Meta, Recorded
+from offturn.store.sessions import SessionStore
+from offturn_config.keys import SessionKey
+from offturn_engine.compaction import NOTHING, Compaction
+from offturn_engine.formats.base import Format
+from offturn_engine.match import Form
+from offturn_engine.messages import Message
+
+KEPT_GENERATIONS = 16  # parsed records per handle, as many as the store keeps
+KEPT_PASSING = 4
+
+
+@dataclass(slots=True)
+class Cache:
+    """The log as read so far (`chain` is its chain hash), the newest meta, and parsed generations.
+
+    `stale`: the store is known to have more. `lost`: it no longer has what was read before. `forms` are the log's
+    messages as they are compared with a host's list. `passing` are records of views that were made for one call and not
+    committed: the host may hand those back too.
+    """
+
+    store: SessionStore
+    key: SessionKey
+    fmt: Format
+    incarnation: int = 0
+    next_incarnation: int = 1
+    chain: str = ""
+    meta: Meta | None = None
+    stale: bool = True
+    lost: bool = False
+    log: list[Message] = field(default_factory=list)
+    ids: list[str | None] = field(default_factory=list)
+    forms: list[Form] = field(default_factory=list)
+    generations: OrderedDict[tuple[int, str], Compaction] = field(default_factory=OrderedDict)
+    passing: deque[Compaction] = field(default_factory=lambda: deque(maxlen=KEPT_PASSING))
+
+    @property
+    def config(self) -> SessionConfig | None:
+        """What the first record stored; None before that."""
+        return SessionConfig.from_json(self.meta.config) if self.meta else None
+
+    @property
+    def live(self) -> Meta:
+        """The session's state. Raises Refused where nothing is recorded."""
+        if self.meta is None:
+            raise Refused(f"session {self.key.member!r} holds nothing yet: record first")
+        return self.meta
+
+    @property
+    def kept(self) -> str:
+        """Numbers of the generations that can be chosen, for messages."""
+        return ", ".join(map(str, [0, *sorted(self.meta.generations if self.meta else ())]))
+
+    @property
+    def path(self) -> list[Message]:
+        """The messages the session shows, in path order."""
+        return [message for low, high in self._ranges() for message in self.log[low:high]]
+
+    @property
+    def path_forms(self) -> list[Form]:
+        """The path's messages as they are compared."""
+        return [form for low, high in self._ranges() for form in self.forms[low:high]]
+
+    @property
+    def path_ids(self) -> list[str | None]:
+        """The host's ids of the path's messages."""
+        return [host_id for low, high in self._ranges() for host_id in self.ids[low:high]]
+
+    def _ranges(self) -> Iterator[tuple[int, int]]:
+        yield from self.meta.path if self.meta else ()
+
+    async def refresh(self) -> Meta | None:
+        """Read what is new; None where the session does not exist (yet, or any more).
+
+        Raises Conflict where the session holds another format than this handle was opened with, StoreFault where the
+        log ends before its length.
+        """
+        while True:
+            snapshot = await self.store.sync(
+                self.key, incarnation=self.incarnation, length=len(self.log), chain=self.chain
+            )
+            meta = snapshot.meta
+            if meta is None:
+                self._forget(0)
+                self.next_incarnation, self.stale = snapshot.next_incarnation, False
+                return None
+            if snapshot.reset or meta.incarnation != self.incarnation:
+                self._forget(meta.incarnation)
+            self.meta = meta
+            self._check_format()
+            for entry in snapshot.entries:
+                self._read(entry)
+            if not snapshot.more:
+                self.stale = False
+                return meta
+            if not snapshot.entries:
+                raise StoreFault(
+                    f"session {self.key.member!r}: the log holds {len(self.log)} of {meta.log_len} messages: the server "
+                    "lost or evicted data, restore it (and set maxmemory-policy noeviction)"
+                )
+
+    def recorded(self, reply: Recorded, batch: Prepared, calibration: str | None) -> None:
+        """Take over what this handle has just recorded, without reading it again.
+
+        `stale` afterwards: the session is new, or others have changed it too, so that `refresh` has to tell.
+        """
+        self.stale = True
+        if reply.incarnation != (self.incarnation or self.next_incarnation) or reply.first_seq != len(self.log):
+            return
+        self.incarnation = reply.incarnation
+        for message, entry, seq in zip(batch.messages, batch.entries, reply.seqs, strict=True):
+            if seq == len(self.log):
+                self._add(message.placed(seq), entry.host_id)
+        self.chain = reply.chain
+        meta = self.meta
+        if meta is None or (reply.current, reply.epoch) != (meta.current, meta.epoch):
+            return
+        self.stale = False
+        self.meta = replace(
+            meta,
+            revision=reply.revision,
+            path=reply.path,
+            path_tokens=reply.path_tokens,
+            log_len=reply.length,
+            chain=reply.chain,
+            adopted=reply.adopted,
+            due=reply.due,
+            calibration=calibration or meta.calibration,
+            request_no=reply.request_no,
+        )
+
+    async def generation(self, number: int) -> Compaction:
+        """A generation's record; 0 is the raw transcript. Raises Refused for one that is not kept."""
+        if number == 0:
+            return NOTHING
+        info = self.meta.generations.get(number) if self.meta else None
+        known = self.generations.get((number, info.nonce)) if info else None
+        if info and known is None:
+            known = await self.store.generation(self.key, number)
+        if known is None:
+            raise Refused(f"generation {number} is not kept: choose one of {self.kept}")
+        self.keep(known)
+        return known
+
+    def keep(self, record: Compaction) -> None:
+        """Remember a parsed generation."""
+        self.generations[record.number, record.nonce] = record
+        self.generations.move_to_end((record.number, record.nonce))
+        if len(self.generations) > KEPT_GENERATIONS:
+            self.generations.popitem(last=False)
+
+    def _check_format(self) -> None:
+        config = self.config
+        if config is not None and config.format != self.fmt.name:
+            raise Conflict(
+                f"session {self.key.member!r} holds {config.format!r} messages and was opened with format "
+                f"{self.fmt.name!r}: open it with the one it was created with"
+            )
+
+    def _read(self, entry: LogEntry) -> None:
+        message = self.fmt.parse(entry.raw, index=entry.seq, origin=entry.origin)
+        self._add(message.placed(entry.seq, entry.at), entry.host_id)
+        self.chain = entry.chain
+
+    def _add(self, message: Message, host_id: str | None) -> None:
+        self.log.append(message)
+        self.ids.append(host_id)
+        self.forms.append(Form(message.raw, self.fmt))
+
+    def _forget(self, incarnation: int) -> None:
+        self.lost = self.lost or bool(self.log)
+        self.incarnation = incarnation
+        self.chain = ""
+        self.meta = None
+        for known in (self.log, self.ids, self.forms, self.generations, self.passing):
+            known.clear()

@@ -1,0 +1,119 @@
+"""The client for hosts: sessions by id, and the recipe in-process for tests and single-process bots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from offturn.config import DEFAULT_WINDOW, Adopt, SessionConfig, checked_adopt, reserved_output
+from offturn.entries import OriginRule
+from offturn.links import Connector
+from offturn.recipe import run
+from offturn.session import Session
+from offturn.summarizer import EXTRACTIVE, AnySummarizer
+from offturn_config.errors import InvalidSetting
+from offturn_config.keys import SessionKey
+from offturn_config.presets import DEFAULT, load
+from offturn_config.urls import parse_url
+from offturn_engine.formats import get
+from offturn_engine.outcome import Outcome
+
+BATCH = 10_000  # due sessions of one run
+
+
+class CompactionClient:
+    """Use as an async context manager, or call `close()`. No I/O before the first await."""
+
+    def __init__(self, connector: Connector, tenant: str) -> None:
+        self._connector = connector
+        self._tenant = tenant
+
+    @classmethod
+    def from_url(cls, store: str, *, queue: str | None = None, tenant: str = "default", timeout: float = 2.0) -> Self:
+        """`store`: redis://, rediss://, unix:// or embedded://PATH (starts the embedded Valkey, or joins it).
+
+        queue: another server for the doorbell. timeout: seconds the store may take for one answer, retries included.
+        Raises InvalidSetting.
+        """
+        for url, name in ((store, "store"), (queue, "queue")):
+            if url is not None:
+                parse_url(url, name)
+        _check_seconds(timeout)
+        return cls(Connector(store, queue, timeout), SessionKey(tenant, "x").tenant)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections, for good: sessions and tickets of this client raise Closed from then on."""
+        await self._connector.close()
+
+    def session(
+        self,
+        id: str,  # noqa: A002 -- the public contract
+        *,
+        format: str,  # noqa: A002 -- the public contract
+        policy: str = DEFAULT,
+        overrides: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        window: int | None = None,
+        max_output: int | None = None,
+        adopt: Adopt = "group",
+        origin: OriginRule = None,
+    ) -> Session:
+        """A handle. The first `record` stores policy, format and sizes by value; later handles do not change them.
+
+        id: text of 1 to 256 bytes, such as f"telegram:{chat_id}". format: of your messages, `openai-chat` (the dicts
+        of chat.completions) or `anthropic` (those of messages.create).
+        overrides: parameters of the policy, as in {"trigger.soft": 0.5}. model: the one the host calls; window: its
+        tokens; max_output: of them, kept free for the answer (default: an eighth, at most 8,192).
+        adopt: when a new generation goes in force: at the next view with no tool group open (`group`), at a human's
+        next message (`turn`), or not at all (`never`). origin: who wrote user-role messages, as in `record`, or a
+        function of the raw message that says so (None from it: the format's own rule).
+        Raises UnknownPolicy, InvalidPolicy (with the numbers), UnknownFormat, InvalidSetting.
+        """
+        size = DEFAULT_WINDOW if window is None else window
+        config = SessionConfig(
+            format=get(format).name,
+            policy=load(policy, overrides),
+            model=model,
+            window=size,
+            max_output=reserved_output(size, max_output),
+            adopt=checked_adopt(adopt),
+        )
+        config.limits  # noqa: B018 -- refuses a policy that cannot work with this window, before anything is written
+        return Session(self._key(id), config, self._connector, origin, window is not None)
+
+    async def sessions(self, limit: int = 1_000) -> list[SessionKey]:
+        """Sessions of this tenant the store knows, sorted by id; at most `limit`, then in no order which."""
+        links = await self._connector.links()
+        return await links.store.sessions(self._tenant, limit)
+
+    async def stored_config(self, id: str) -> SessionConfig | None:  # noqa: A002 -- as in session()
+        """What a session was created with; None where it does not exist."""
+        links = await self._connector.links()
+        meta = await links.store.meta(self._key(id))
+        return None if meta is None else SessionConfig.from_json(meta.config)
+
+    async def run_due(self, *, summarizer: AnySummarizer = EXTRACTIVE) -> list[Outcome]:
+        """Compact every session of this tenant that is due now, one after the other, in this process."""
+        links = await self._connector.links()
+        due = [key for key, _ in await links.store.due(BATCH) if key.tenant == self._tenant]
+        return [await run(key, store=links.store, doorbell=links.doorbell, summarizer=summarizer) for key in due]
+
+    def _key(self, session: object) -> SessionKey:
+        if not isinstance(session, str):
+            kind = type(session).__name__
+            raise InvalidSetting(f"session id is of type {kind}: use a string such as f'telegram:{{chat_id}}'")
+        return SessionKey(self._tenant, session)
+
+
+def _check_seconds(timeout: object) -> None:
+    if not isinstance(timeout, int | float) or not timeout > 0:
+        raise InvalidSetting(f"timeout {timeout!r:.40}: use a number of seconds above 0")

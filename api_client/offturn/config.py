@@ -1,0 +1,130 @@
+"""What the first record stores beside the log: the policy by value, the format and the model's sizes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+from offturn.store.errors import UnknownVersion
+from offturn_config.errors import InvalidPolicy, InvalidSetting
+from offturn_config.policy import Limits, Policy
+from offturn_config.presets import stored
+from offturn_engine.tokens import Calibration, prior
+from offturn_engine.triggers import Thresholds, in_estimates, thresholds
+
+Adopt = Literal["group", "turn", "never"]
+
+VERSION = 1
+DEFAULT_WINDOW = 128_000
+ANY_WINDOW = 1_000_000_000
+"""Larger than any model's: for looking at a session as it is, not for sending."""
+
+LARGEST_DEFAULT_OUTPUT = 8_192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionConfig:
+    """Sizes in real tokens. `max_output` is reserved for the answer."""
+
+    format: str
+    policy: Policy
+    model: str | None
+    window: int
+    max_output: int
+    adopt: Adopt
+
+    @property
+    def limits(self) -> Limits:
+        """Real tokens. Raises InvalidPolicy where policy and window cannot work together."""
+        return self.policy.limits(self.window, self.max_output)
+
+    def to_json(self) -> str:
+        """For the store."""
+        values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        return json.dumps({**values, "v": VERSION, "policy": self.policy.model_dump()})
+
+    @classmethod
+    def from_json(cls, text: str) -> SessionConfig:
+        """From the store. Raises UnknownVersion."""
+        return _read(text)
+
+    def sized(self, window: int | None, max_output: int | None) -> SessionConfig:
+        """The same for one call with another window or output; None: as the session has it. Raises InvalidSetting."""
+        size = self.window if window is None else window
+        reserved = reserved_output(size, max_output)
+        if max_output is None:
+            reserved = self.max_output if window is None else min(self.max_output, reserved)
+        return replace(self, window=size, max_output=reserved)
+
+    def resized(self, window: int) -> SessionConfig:
+        """The same for another window, for good: an output that was the default is the new window's. Raises InvalidSetting."""
+        reserved = reserved_output(window, None)
+        if self.max_output != reserved_output(self.window, None):
+            reserved = min(self.max_output, reserved)
+        return replace(self, window=window, max_output=reserved)
+
+    def output_of(self, window: int) -> int:
+        """What to keep free for the answer in a smaller window: what the host has set, at most half, else the default."""
+        if self.max_output == reserved_output(self.window, None):
+            return reserved_output(window, None)
+        return min(self.max_output, window // 2)
+
+    def within(self, window: int) -> SessionConfig:
+        """The policy's sizes for a smaller window; those of this one where the policy cannot work with that."""
+        smaller = self.sized(window, None)
+        try:
+            smaller.limits  # noqa: B018 -- asked whether it raises
+        except InvalidPolicy:
+            return self
+        return smaller
+
+    def differences(self, other: SessionConfig) -> list[str]:
+        """Names of what is not the same in both."""
+        return [field.name for field in fields(self) if getattr(self, field.name) != getattr(other, field.name)]
+
+    def calibration(self, stored: str | None) -> Calibration:
+        """What the session has learnt, else the prior of the model's family."""
+        return Calibration.model_validate_json(stored) if stored else Calibration(factor=prior(self.model))
+
+    def thresholds(self, calibration: Calibration) -> Thresholds:
+        """Trigger levels in estimate units, as the store compares them."""
+        return thresholds(in_estimates(self.limits, calibration))
+
+
+def checked_adopt(adopt: Adopt) -> Adopt:
+    """The same. Raises InvalidSetting for a word that is none of the three."""
+    if adopt not in get_args(Adopt):
+        raise InvalidSetting(f"adopt {adopt!r}: use 'group', 'turn' or 'never'")
+    return adopt
+
+
+def reserved_output(window: int, max_output: int | None) -> int:
+    """What is kept free for the answer: as given, else an eighth of the window, at most 8,192.
+
+    Raises InvalidSetting where one is no whole number.
+    """
+    sizes: tuple[tuple[str, object], ...] = (("window", window), ("max_output", max_output))
+    for name, value in sizes:
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            raise InvalidSetting(f"{name} {value!r:.40}: use a whole number of tokens, such as 128000")
+    return min(window // 8, LARGEST_DEFAULT_OUTPUT) if max_output is None else max_output
+
+
+@lru_cache(maxsize=64)
+def _read(text: str) -> SessionConfig:
+    values: Mapping[str, Any] = json.loads(text)
+    if values["v"] != VERSION:
+        raise UnknownVersion(
+            f"the session's settings have version {values['v']}, this release reads {VERSION}: upgrade"
+        )
+    return SessionConfig(
+        format=values["format"],
+        policy=stored(values["policy"]),
+        model=values.get("model"),
+        window=values["window"],
+        max_output=values["max_output"],
+        adopt=values.get("adopt", "group"),
+    )

@@ -1,0 +1,74 @@
+"""Opens a connection to Redis or Valkey from a URL, with the time limits and retries every part of offturn needs.
+
+redis-py's defaults wait for ever on a silent server, give up on the first reset, and retry only its own errors: a
+reconnect raises the operating system's. Its health check is left off: it pings while it connects and connects to ping,
+so that a server that accepts and says nothing ends in a RecursionError; a retried command finds a dead connection too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from redis.asyncio import Connection, ConnectionPool, Redis, SSLConnection, UnixDomainSocketConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import BusyLoadingError, ConnectionError, ReadOnlyError, TimeoutError  # noqa: A004
+
+from offturn_config.urls import StoreUrl, parse_url
+
+if TYPE_CHECKING:
+    from offturn.embedded import EmbeddedServer
+
+RETRIES = 3
+LOST = (ConnectionError, TimeoutError, BusyLoadingError, ReadOnlyError, OSError)
+"""What an outage, a restart or a failover raises: the same command may succeed later."""
+
+
+async def open_redis(url: str, *, timeout: float, setting: str = "OFFTURN_STORE_URL") -> Redis:  # noqa: ASYNC109 - socket option
+    """A client of the server at `url`; `timeout` is seconds for one connect and one reply. Values are bytes.
+
+    `embedded://PATH` starts the server or joins the one that runs there; closing the client stops what it started.
+    Other servers are not contacted before the first command. Raises InvalidSetting naming `setting`.
+    """
+    address = parse_url(url, setting)
+    if address.scheme != "embedded":
+        return Redis.from_pool(_pool(address, timeout))
+    # Not every system that can run a host can run the embedded server.
+    from offturn.embedded import open_server
+
+    server = await asyncio.to_thread(open_server, Path(address.path))
+    local = StoreUrl(scheme="redis", host="127.0.0.1", port=server.port)
+    return _EmbeddedRedis(server, _pool(local, timeout))
+
+
+class _EmbeddedRedis(Redis):
+    """A client that also holds the embedded server."""
+
+    def __init__(self, server: EmbeddedServer, pool: ConnectionPool) -> None:
+        super().__init__(connection_pool=pool)
+        self.auto_close_connection_pool = True  # as Redis.from_pool does
+        self.server = server
+
+    async def aclose(self, close_connection_pool: bool | None = None) -> None:
+        await super().aclose(close_connection_pool)
+        await asyncio.to_thread(self.server.close)
+
+
+def _pool(address: StoreUrl, timeout: float) -> ConnectionPool:
+    options: dict[str, Any] = {
+        "db": address.db,
+        "username": address.username,
+        "password": address.password,
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "retry": Retry(ExponentialBackoff(cap=0.5, base=0.05), RETRIES),
+        "retry_on_error": list(LOST),
+    }
+    if address.scheme == "unix":
+        return ConnectionPool(connection_class=UnixDomainSocketConnection, path=address.path, **options)
+    options |= {"host": address.host, "port": address.port, "socket_keepalive": True}
+    if address.scheme == "rediss":
+        return ConnectionPool(connection_class=SSLConnection, ssl_check_hostname=True, **options)
+    return ConnectionPool(connection_class=Connection, **options)

@@ -1,0 +1,103 @@
+"""From a host's messages to log entries: parsed at the edge, refused as a whole where one cannot be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from offturn.copying import copied
+from offturn.store.entries import NewEntry, data_of
+from offturn_config.errors import InvalidSetting
+from offturn_engine.errors import InvalidMessage
+from offturn_engine.formats import plain
+from offturn_engine.formats.base import Format
+from offturn_engine.messages import ORIGINS, Message, Origin, RawMessage
+
+OriginRule: TypeAlias = Origin | Callable[[RawMessage], Origin | None] | None
+"""Who wrote a message: one origin, or a function of the raw message (None: the format's own rule). Counts for the user role only."""
+
+Ids: TypeAlias = Sequence[str | None]
+"""The host's own ids, one for each message; None for a message it has no id for."""
+
+MAX_MESSAGE_BYTES = 32 * 1024 * 1024  # the largest request body a provider takes
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Parsed messages and the entries to store, in order. `first`: index of the first one in the host's list."""
+
+    messages: tuple[Message, ...]
+    entries: tuple[NewEntry, ...]
+    first: int = 0
+
+    def after(self, count: int) -> Prepared:
+        """Without the first of them."""
+        return Prepared(self.messages[count:], self.entries[count:], self.first + count)
+
+
+def listed(messages: object) -> Sequence[Any]:
+    """Several messages as they are, a single one as a list."""
+    return messages if isinstance(messages, Sequence) and not isinstance(messages, str | bytes) else [messages]
+
+
+def whole_list(messages: object) -> Sequence[Any]:
+    """The list of a host that gives all of its messages. Raises InvalidSetting for anything but a list or tuple."""
+    if isinstance(messages, Sequence) and not isinstance(messages, str | bytes):
+        return messages
+    raise InvalidSetting(f"a list of messages is needed, not a {type(messages).__name__}: put a single one in a list")
+
+
+def check_ids(ids: Ids | None, count: int) -> None:
+    """Raises InvalidSetting for ids that are not one for each message, or neither text nor None."""
+    if ids is None:
+        return
+    if isinstance(ids, str) or not isinstance(ids, Sequence):
+        raise InvalidSetting(f"ids is a {type(ids).__name__}: give a list with one id for each message")
+    if len(ids) != count:
+        raise InvalidSetting(f"ids: {len(ids)} for {count} messages: give one id for each message")
+    for index, host_id in enumerate(ids):
+        if host_id is not None and not isinstance(host_id, str):
+            raise InvalidSetting(f"ids: number {index} is a {type(host_id).__name__}: give str(id)")
+
+
+def prepare(raws: Sequence[Any], ids: Ids | None, fmt: Format, rule: OriginRule, first: int = 0) -> Prepared:
+    """Raises InvalidMessage (index, field) for the first message no provider would take, InvalidSetting for bad ids.
+
+    Indexes in errors count from `first`.
+    """
+    check_ids(ids, len(raws))
+    messages, entries = [], []
+    for place, value in enumerate(raws):
+        index = first + place
+        message = _declared(fmt.parse(copied(plain(value)), index=index), rule)
+        messages.append(message)
+        entries.append(_entry(index, message, None if ids is None else ids[place]))
+    return Prepared(tuple(messages), tuple(entries), first)
+
+
+def _declared(message: Message, rule: OriginRule) -> Message:
+    """With the origin the host declares; that counts for what would pass for a human's message only."""
+    if message.origin != "human":
+        return message
+    origin = rule(message.raw) if callable(rule) else rule
+    if origin is None:
+        return message
+    if origin not in ORIGINS:
+        raise InvalidSetting(f"origin {origin!r}: use one of {', '.join(ORIGINS)}")
+    return replace(message, origin=origin)
+
+
+def _entry(index: int, message: Message, host_id: str | None) -> NewEntry:
+    entry = NewEntry.of(
+        message.raw,
+        origin=message.origin,
+        tokens=message.tokens,
+        host_id=host_id,
+        calls=[call.id for _, call in message.calls],
+        results=[result.call_id for _, result in message.results],
+    )
+    size = len(data_of(entry.envelope))
+    if size > MAX_MESSAGE_BYTES:
+        raise InvalidMessage(index, "content", f"the message has {size} bytes, it may have {MAX_MESSAGE_BYTES}")
+    return entry

@@ -1,0 +1,56 @@
+"""What a host can catch.
+
+    OffturnError
+    ├── StoreUnavailable   no answer from the store within the deadline; retryable
+    ├── StoreFull          the store takes no more writes; retryable after room was made
+    ├── StoreFault         the store refused a command or has lost data: permissions, eviction, a bug
+    ├── UnknownVersion     another release wrote what is stored; nothing was changed
+    ├── Conflict           an id came again with other content, a list that is not this session's, a path that moved, a purged session
+    ├── Behind             the store has lost, or another host has changed, what this host acknowledged
+    ├── InvalidMessage     a message no provider would take: index, field, remedy; nothing was stored
+    ├── CannotFit          the last human message and the system prompt alone exceed the window, or for the provider they do
+    ├── Refused            what the session as it is does not allow: a generation that is not kept, or too large
+    ├── Closed             the client was closed before this call
+    └── ConfigError        UnknownPolicy, InvalidPolicy, InvalidSetting, UnknownFormat
+
+Errors hold ids, indexes, field names and sizes, never content.
+"""
+
+from offturn.store.errors import StoreFault, StoreFull, StoreUnavailable, UnknownVersion
+from offturn_config.errors import ConfigError, InvalidPolicy, InvalidSetting, OffturnError, UnknownPolicy
+from offturn_engine.errors import CannotFit, InvalidMessage, UnknownFormat
+
+__all__ = [
+    "Behind",
+    "CannotFit",
+    "Closed",
+    "ConfigError",
+    "Conflict",
+    "InvalidMessage",
+    "InvalidPolicy",
+    "InvalidSetting",
+    "OffturnError",
+    "Refused",
+    "StoreFault",
+    "StoreFull",
+    "StoreUnavailable",
+    "UnknownFormat",
+    "UnknownPolicy",
+    "UnknownVersion",
+]
+
+
+class Conflict(OffturnError):
+    """What the host says contradicts what the session holds; nothing was written."""
+
+
+class Behind(OffturnError):
+    """The session's log is not the one this host acknowledged; read it again (a new handle) before writing."""
+
+
+class Refused(OffturnError):
+    """The operation is not allowed on the session as it is; nothing was changed."""
+
+
+class Closed(OffturnError):
+    """The client was closed; sessions and tickets made with it end with it."""

@@ -1,0 +1,129 @@
+"""Reading a session: status, generations, recall by handle. No I/O: all of it from what the handle has read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from offturn.cache import Cache
+from offturn.config import SessionConfig
+from offturn.errors import Refused
+from offturn.loading import requirement
+from offturn.store.replies import Event
+from offturn_engine.handles import parse_handle
+from offturn_engine.messages import Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from offturn_engine.ranges import Ranges, length
+from offturn_engine.triggers import Requirement
+
+__all__ = ["Event", "Generation", "Status", "generations", "recall", "status"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """One session now. `tokens`: calibrated estimate of the messages of the view in force; `messages`: length of the path.
+
+    `generation`: the number in force; `current`: the newest committed. `due`: a job is asked for; `running`: a worker
+    holds the session; `parked`: too many jobs died, only a request starts the next. `window` in tokens.
+    """
+
+    session: str
+    messages: int
+    tokens: int
+    generation: int
+    current: int
+    requirement: Requirement
+    due: bool
+    running: bool
+    parked: bool
+    window: int
+    policy: str
+    format: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """One kept generation. `covered`: seq ranges its summary accounts for; `in_force`: the view shows it.
+
+    `replaces`: what was current at its commit. `tokens_after`: estimate of its view's messages, uncalibrated. `at`: ms
+    of the server's clock.
+    """
+
+    number: int
+    replaces: int
+    covered: Ranges
+    method: str
+    reason: str
+    provisional: bool
+    tokens_after: int
+    in_force: bool
+    current: bool
+    at: int
+
+
+def status(cache: Cache) -> Status:
+    """Raises Refused where nothing is recorded."""
+    meta = cache.live
+    config = SessionConfig.from_json(meta.config)
+    calibration = config.calibration(meta.calibration)
+    return Status(
+        session=cache.key.session,
+        messages=length(meta.path),
+        tokens=calibration.real(meta.tokens_of(meta.adopted)),
+        generation=meta.adopted,
+        current=meta.current,
+        requirement=requirement(meta),
+        due=meta.due,
+        running=meta.leased,
+        parked=meta.parked,
+        window=config.window,
+        policy=config.policy.name,
+        format=config.format,
+    )
+
+
+def generations(cache: Cache) -> list[Generation]:
+    """Oldest first."""
+    meta = cache.meta
+    if meta is None:
+        return []
+    return [
+        Generation(
+            number=number,
+            replaces=info.replaces,
+            covered=info.covered,
+            method=info.method,
+            reason=info.reason,
+            provisional=info.provisional,
+            tokens_after=info.tokens_after,
+            in_force=number == meta.adopted,
+            current=number == meta.current,
+            at=info.at,
+        )
+        for number, info in sorted(meta.generations.items())
+    ]
+
+
+def recall(cache: Cache, handle: object) -> str:
+    """The text behind `m12` or `m12.1`. Raises Refused."""
+    named = parse_handle(handle) if isinstance(handle, str) else None
+    if named is None:
+        raise Refused(f"handle {handle!r:.40}: write it like m12, or m12.1 for one part")
+    seq, part = named
+    if seq >= len(cache.log):
+        raise Refused(f"handle {handle!r}: the session has {len(cache.log)} messages, the first is m0")
+    message = cache.log[seq]
+    if part is None:
+        return "\n\n".join(_text(message, i) for i in range(len(message.parts)))
+    if part >= len(message.parts):
+        raise Refused(f"handle {handle!r}: message m{seq} has {len(message.parts)} parts, the first is m{seq}.0")
+    return _text(message, part)
+
+
+def _text(message: Message, part: int) -> str:
+    match message.parts[part]:
+        case TextPart(text=text) | ThinkingPart(text=text) | ToolResultPart(text=text):
+            return text
+        case ToolCallPart(name=name, source=source):
+            return f"{name} {source}"
+        case other:
+            return json.dumps({"kind": other.kind, "bytes": other.size})

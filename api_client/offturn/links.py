@@ -1,0 +1,107 @@
+"""The two connections of a client, opened at the first await: the store and the queue behind the doorbell."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from redis.asyncio import Redis
+
+from offturn.connect import open_redis
+from offturn.doorbell import Doorbell
+from offturn.errors import Closed
+from offturn.store.errors import StoreFault, StoreFull, StoreUnavailable
+from offturn.store.sessions import SessionStore
+from offturn_config.keys import SessionKey
+
+CLOSED = "the client of this session is closed: open a new one with CompactionClient.from_url"
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What every call works with. `timeout`: seconds, for one command with its retries."""
+
+    store: SessionStore
+    doorbell: Doorbell
+    timeout: float
+    closing: AsyncExitStack = field(repr=False)
+
+    async def ring(self, key: SessionKey, request_no: int) -> None:
+        """Ring, if that is possible now: the session is due in the store, and every worker's sweep rings again."""
+        try:
+            async with asyncio.timeout(self.timeout):
+                await self.doorbell.ring(key, request_no)
+        except (TimeoutError, StoreUnavailable, StoreFull, StoreFault):
+            return
+
+    async def close(self) -> None:
+        """Close the connections; an embedded server that this process started stops."""
+        await self.closing.aclose()
+
+
+class _Timely:
+    """The part of a Redis client that the store uses, with one deadline over a command and all its retries."""
+
+    def __init__(self, redis: Redis, timeout: float) -> None:
+        self._redis = redis
+        self._timeout = timeout
+        self._closed = False
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        """Raises TimeoutError, which the store maps to StoreUnavailable, and Closed."""
+        if self._closed:  # redis-py would connect again, for a ticket say, and nobody would close that
+            raise Closed(CLOSED)
+        async with asyncio.timeout(self._timeout):
+            return await self._redis.execute_command(*args, **options)  # type: ignore[no-untyped-call]
+
+    def close(self) -> None:
+        """Refuse what comes from now on."""
+        self._closed = True
+
+    def scan_iter(self, **options: Any) -> AsyncIterator[Any]:
+        """As Redis.scan_iter; each page has the socket's deadline."""
+        return self._redis.scan_iter(**options)
+
+
+@dataclass(slots=True)
+class Connector:
+    """Opens the links once. `queue` None: the store's server serves the queue too."""
+
+    store_url: str = field(repr=False)
+    queue_url: str | None = field(repr=False)
+    timeout: float
+    closed: bool = False
+    _links: Links | None = None
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def links(self) -> Links:
+        """Raises InvalidSetting for a URL that cannot work, and Closed; a server that is away shows at the first command."""
+        async with self._opening:
+            if self.closed:
+                raise Closed(CLOSED)
+            if self._links is None:
+                self._links = await self._open()
+            return self._links
+
+    async def close(self) -> None:
+        """Close what is open, for good."""
+        async with self._opening:
+            self.closed = True
+            links, self._links = self._links, None
+            if links is not None:
+                await links.close()
+
+    async def _open(self) -> Links:
+        async with AsyncExitStack() as opened:  # a queue that cannot be opened must not leave the store open
+            redis = queue = await open_redis(self.store_url, timeout=self.timeout)
+            opened.push_async_callback(redis.aclose)
+            if self.queue_url:
+                queue = await open_redis(self.queue_url, timeout=self.timeout)
+                opened.push_async_callback(queue.aclose)
+            timely = _Timely(redis, self.timeout)
+            opened.callback(timely.close)
+            store = SessionStore(cast("Redis", timely))
+            return Links(store, Doorbell(queue), self.timeout, opened.pop_all())

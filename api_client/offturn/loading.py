@@ -1,0 +1,92 @@
+"""What a job works on, read in two steps: first epoch, current and path, then the log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from offturn.config import SessionConfig
+from offturn.store.replies import Claim, LogEntry, Meta
+from offturn.store.sessions import SessionStore
+from offturn_config.keys import SessionKey
+from offturn_config.policy import Limits, Policy
+from offturn_engine.compaction import NOTHING, Compaction, Reason
+from offturn_engine.formats import get
+from offturn_engine.formats.base import Format
+from offturn_engine.messages import Message
+from offturn_engine.outcome import Failed, Superseded
+from offturn_engine.triggers import Requirement, Thresholds, due, in_estimates
+
+TRIES_BEFORE_EXTRACTIVE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One claimed session as read. `limits` are in estimate units; `chain` is the chain hash at `length`.
+
+    `wanted`: the trigger rule still asks for it. `pressing`: do without the model rather than wait for it, because it
+    has failed often enough, or the view is at the hard level.
+    """
+
+    path: list[Message]
+    base: Compaction
+    fmt: Format
+    policy: Policy
+    limits: Limits
+    reason: Reason
+    length: int
+    chain: str
+    path_tokens: int
+    wanted: bool
+    pressing: bool
+
+
+def requirement(meta: Meta) -> Requirement:
+    """NONE, SOFT or HARD, as the store's scripts see it."""
+    levels = Thresholds(meta.soft, meta.hard, meta.growth)
+    return due(meta.pressure, levels, path_tokens=meta.path_tokens, held=meta.held)
+
+
+async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Superseded | Failed:
+    """Read a claimed session, unless its epoch is over. Failed: the server has lost a part of it."""
+    meta = await store.meta(key)
+    if meta is None or meta.incarnation != claim.incarnation:
+        return Superseded(reason="gone")
+    if meta.epoch != claim.epoch:
+        return Superseded(reason="epoch")
+    needed = requirement(meta)
+    config = SessionConfig.from_json(meta.config)
+    fmt = get(config.format)
+    entries = [e for low, high in meta.path for e in await store.log(key, start=low, stop=high)]
+    if len(entries) < sum(high - low for low, high in meta.path):
+        return await _gone(key, store, claim, "log_gone")
+    base = NOTHING if meta.current == 0 else await store.generation(key, meta.current)
+    if base is None:
+        return await _gone(key, store, claim, "base_gone")
+    newest = max(entries, key=lambda e: e.seq, default=None)  # not the last one where a message was replaced
+    return Job(
+        path=await asyncio.to_thread(_parsed, entries, fmt),
+        base=base,
+        fmt=fmt,
+        policy=config.policy,
+        limits=in_estimates(config.limits, config.calibration(meta.calibration)),
+        reason=cast("Reason", claim.reason),
+        length=newest.seq + 1 if newest else 0,
+        chain=newest.chain if newest else "",
+        path_tokens=sum(e.tokens for e in entries),
+        wanted=meta.asked > meta.served or (needed != "none" and not meta.parked),
+        pressing=needed == "hard" or claim.attempts >= TRIES_BEFORE_EXTRACTIVE,
+    )
+
+
+def _parsed(entries: Sequence[LogEntry], fmt: Format) -> list[Message]:
+    return [fmt.parse(e.raw, index=e.seq, origin=e.origin).placed(e.seq, e.at) for e in entries]
+
+
+async def _gone(key: SessionKey, store: SessionStore, claim: Claim, what: str) -> Superseded | Failed:
+    """Moved on while it was read, or lost for good: then trying again at once would go on for ever."""
+    meta = await store.meta(key)
+    moved = meta is None or meta.incarnation != claim.incarnation or meta.epoch != claim.epoch
+    return Superseded(reason=what) if moved else Failed(kind=what)

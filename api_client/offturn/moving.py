@@ -1,0 +1,235 @@
+"""What moves, copies, ends or steers a session. Nothing of the log is changed or deleted, but by `purge`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+from offturn.cache import Cache
+from offturn.config import Adopt, SessionConfig, checked_adopt
+from offturn.errors import Conflict, InvalidSetting, Refused
+from offturn.exporting import export
+from offturn.handle import Handle
+from offturn.links import Links
+from offturn.paths import Move, Ref, amended, place, up_to
+from offturn.store.replies import Gone, Meta, NewEntry, PathMoved, SteerReply, Undone, UndoReply
+from offturn.store.replies import Recorded as Stored
+from offturn_config.keys import SessionKey
+from offturn_config.presets import load
+
+TRIES = 5
+MOVED = "the path is not the one this handle has seen: look again (view, mirror or status), then take it back"
+BUSY = "the session changed at every try: call again"
+
+
+class Moving(Handle):
+    """The part of a session that hosts call seldom."""
+
+    async def rewind(self, *, to: Ref | None = None, turns: int = 1) -> None:
+        """Take the newest messages off the path: the last `turns` human ones and all after them, or all after `to`.
+
+        They stay in the log and are not shown any more; their ids may come again. In force is then the newest generation
+        that covers none of them; a running job is superseded. A list of yours is shortened in the same way before it is
+        mirrored again. to: a seq or your own id; that message stays.
+        Raises Refused where there is nothing to take back, and Conflict where another process recorded or took back
+        messages that this handle has not seen.
+        """
+        _check_turns(turns)
+        async with self._open() as (links, cache):
+            seen = cache.incarnation, cache.meta and cache.meta.path
+
+            async def move() -> Move:
+                if seen != (cache.incarnation, cache.live.path):
+                    raise Conflict(MOVED)
+                return await Move.to(cache, up_to(cache, to, turns))
+
+            await self._move(links, cache, move)
+
+    async def amend(self, ref: Ref, message: Any) -> int:
+        """Put another message in the place of one of the path; what follows it stays. Returns the new one's seq.
+
+        ref: a seq or your own id, which the new message takes over. The old one stays in the log. In force is then the
+        newest generation that does not cover it; a running job is superseded. Equal content changes nothing.
+        Raises Refused where the message is not on the path or results would lose their calls, and InvalidMessage.
+        """
+        async with self._open(fresh=True) as (links, cache):
+            old = cache.path[place(cache, ref)]
+
+            async def move() -> Move:
+                messages, made = amended(cache, ref, message, self._origin)
+                return await Move.to(cache, messages, made.entries[0])
+
+            if amended(cache, ref, message, self._origin)[1].messages[0].raw == old.raw:
+                return old.seq
+            return await self._move(links, cache, move) - 1
+
+    async def fork(self, new_id: str, *, at: Ref | None = None) -> Self:
+        """A new session with a copy of the path, up to and with `at`; both go on on their own.
+
+        It has the same settings and ids. Generations are not copied: a long copy is due for a compaction at once.
+        Raises Refused where `new_id` holds messages already, or nothing is recorded here.
+        """
+        key = SessionKey(self.key.tenant, new_id)
+        async with self._open(fresh=True) as (links, cache):
+            meta = cache.live
+            entries = _entries(cache, None if at is None else place(cache, at) + 1)
+            there = await links.store.sync(key, incarnation=0, length=0, chain="", limit_entries=0)
+            if there.meta is not None:
+                raise Refused(f"session {key.member!r} exists: fork to another id")
+            reply = await self._once(
+                lambda op: links.store.record(
+                    key,
+                    op=op,
+                    incarnation=there.next_incarnation,
+                    tail_length=0,
+                    tail_chain="",
+                    entries=entries,
+                    expect=0,
+                    config=meta.config,
+                    calibration=meta.calibration,
+                    thresholds=(meta.soft, meta.hard, meta.growth),
+                )
+            )
+            if not isinstance(reply, Stored):
+                raise Conflict(f"session {key.member!r} was created or purged meanwhile: fork to another id")
+            if reply.ring:
+                await links.ring(key, reply.request_no)
+        config = SessionConfig.from_json(meta.config)
+        return type(self)(key, config, self._connector, self._origin, self._window_given)
+
+    async def purge(self) -> None:
+        """Delete the session: log, generations, replies and events. Its id may be used again, for a new session.
+
+        Handles that were open before get a Conflict at their next write; a running job ends without a result.
+        """
+        async with self._open(fresh=True) as (links, cache):
+            incarnation = cache.incarnation
+            if cache.meta is not None:
+                await self._once(lambda _: links.store.purge(self.key, incarnation=incarnation))
+            self._cache = self._last = None
+            self._unsure.forget()
+
+    async def cancel(self) -> None:
+        """Withdraw what was requested; a running job is superseded. Automatic triggers go on as before."""
+        await self._steer(lambda links, cache, op: links.store.cancel(self.key, op=op, incarnation=cache.incarnation))
+
+    async def unblock(self) -> None:
+        """Let a session be compacted again that was parked because too many jobs died."""
+        await self._steer(lambda links, cache, op: links.store.unblock(self.key, op=op, incarnation=cache.incarnation))
+
+    async def configure(
+        self,
+        *,
+        policy: str | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        window: int | None = None,
+        adopt: Adopt | None = None,
+    ) -> None:
+        """Change what the first record stored; None: as it is. A running job is superseded.
+
+        overrides: parameters of `policy`, or of the session's own. model: another one forgets what usage has taught.
+        The view stays the same until the next compaction. Raises UnknownPolicy, InvalidPolicy, InvalidSetting.
+        """
+        async with self._open(fresh=True) as (links, cache):
+            meta = cache.live
+            old = SessionConfig.from_json(meta.config)
+            base = old.policy if policy is None else load(policy)
+            new = replace(
+                old.resized(old.window if window is None else window),
+                policy=base.override(overrides) if overrides else base,
+                model=old.model if model is None else model,
+                adopt=old.adopt if adopt is None else checked_adopt(adopt),
+            )
+            learnt = (meta.calibration or "") if new.model == old.model else ""
+            levels = new.thresholds(new.calibration(learnt))
+            reply = await self._once(
+                lambda op: links.store.configure(
+                    self.key,
+                    op=op,
+                    incarnation=meta.incarnation,
+                    config=new.to_json(),
+                    thresholds=(levels.soft, levels.hard, levels.growth),
+                    calibration=learnt,
+                )
+            )
+            await self._steered(links, cache, reply)
+            self._config = new
+
+    async def export(self) -> AsyncIterator[dict[str, Any]]:
+        """Everything, as JSON values: one of kind `session`, then each `message` of the log, then each `generation`.
+
+        Messages carry `seq`, `on_path`, `origin`, `id` and `at`; they hold content. Raises Refused where nothing is
+        recorded.
+        """
+        async with self._open(fresh=True) as (links, cache):
+            meta = cache.live
+        async for line in export(links.store, self.key, meta):
+            yield line
+
+    async def _move(self, links: Links, cache: Cache, move: Callable[[], Awaitable[Move]]) -> int:
+        """The log's length afterwards. What was read and judged must still be so when it is written."""
+        for _ in range(TRIES):
+            await cache.refresh()
+            reply = await self._moved(links, cache.live, await move())
+            if isinstance(reply, PathMoved):
+                continue
+            if not isinstance(reply, Undone):
+                raise Conflict(f"session {self.key.member!r} was purged: record first")
+            cache.stale = True
+            if reply.ring:
+                await links.ring(self.key, reply.request_no)
+            return reply.length
+        raise Conflict(BUSY)
+
+    async def _moved(self, links: Links, meta: Meta, made: Move) -> UndoReply:
+        return await self._once(
+            lambda op: links.store.undo(
+                self.key,
+                op=op,
+                incarnation=meta.incarnation,
+                epoch=meta.epoch,
+                length=meta.log_len,
+                chain=meta.chain,
+                counter=meta.counter,
+                path=made.path,
+                path_tokens=made.path_tokens,
+                open_calls=made.open_calls,
+                unfit=made.unfit,
+                shown_tokens=made.shown_tokens,
+                entry=made.entry,
+            )
+        )
+
+    async def _steer(self, write: Callable[[Links, Cache, str], Awaitable[SteerReply]]) -> None:
+        async with self._open(fresh=True) as (links, cache):
+            cache.live  # noqa: B018 -- refuses a session that holds nothing
+            await self._steered(links, cache, await self._once(lambda op: write(links, cache, op)))
+
+    async def _steered(self, links: Links, cache: Cache, reply: SteerReply) -> None:
+        if isinstance(reply, Gone):
+            raise Conflict(f"session {self.key.member!r} was purged: record first")
+        cache.stale = True
+        if reply.ring:
+            await links.ring(self.key, reply.request_no)
+
+
+def _entries(cache: Cache, stop: int | None) -> list[NewEntry]:
+    """The first `stop` messages of the path as they are recorded."""
+    return [
+        NewEntry.of(
+            message.raw,
+            origin=message.origin,
+            tokens=message.tokens,
+            host_id=host_id,
+            calls=[call.id for _, call in message.calls],
+            results=[result.call_id for _, result in message.results],
+        )
+        for message, host_id in zip(cache.path[:stop], cache.path_ids[:stop], strict=True)
+    ]
+
+
+def _check_turns(turns: object) -> None:
+    if not isinstance(turns, int) or isinstance(turns, bool) or turns < 1:
+        raise InvalidSetting(f"turns {turns!r:.40}: use a whole number from 1")

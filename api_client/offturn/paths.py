@@ -1,0 +1,111 @@
+"""Another path for a session: what leaves it, what takes a message's place, and which generation still holds on it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from offturn.cache import Cache
+from offturn.entries import OriginRule, Prepared, prepare
+from offturn.errors import Refused
+from offturn.store.replies import NewEntry
+from offturn_config.errors import InvalidSetting
+from offturn_engine.groups import pair
+from offturn_engine.invariants import Shown, violations
+from offturn_engine.messages import Message, ToolCallPart
+from offturn_engine.ranges import Ranges, in_order, inside, normalise
+from offturn_engine.render import render
+
+Ref: TypeAlias = int | str
+"""A message: an int is its seq, a str the host's own id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A new path; `entry` is the message that is appended for it. The rest is what the store cannot compute itself.
+
+    unfit: generations inside the path whose view of it would break a promise; shown_tokens: estimate of the view of the
+    one that stays.
+    """
+
+    path: Ranges
+    path_tokens: int
+    open_calls: Mapping[str, int]
+    unfit: tuple[int, ...]
+    shown_tokens: int
+    entry: NewEntry | None = None
+
+    @classmethod
+    async def to(cls, cache: Cache, messages: list[Message], entry: NewEntry | None = None) -> Move:
+        """The move that makes these messages the path."""
+        path = in_order(m.seq for m in messages)
+        unfit, shown = await _judged(cache, messages, normalise(path))
+        return cls(path, sum(m.tokens for m in messages), _open_calls(messages), unfit, shown, entry)
+
+
+def place(cache: Cache, ref: Ref) -> int:
+    """Index in the path. Raises Refused for a message that is not on it, InvalidSetting for what names none."""
+    if isinstance(ref, bool) or not isinstance(ref, int | str):
+        raise InvalidSetting(f"a {type(ref).__name__} names no message: give its seq, or your own id as text")
+    names: list[Any] = [m.seq for m in cache.path] if isinstance(ref, int) else cache.path_ids
+    if ref not in names:
+        raise Refused(f"message {ref!r:.80} is not on the path of session {cache.key.member!r}")
+    return len(names) - 1 - names[::-1].index(ref)
+
+
+def up_to(cache: Cache, to: Ref | None, turns: int) -> list[Message]:
+    """The messages that stay in a rewind: up to `to`, or those before the last `turns` human ones."""
+    path = cache.path
+    if to is not None:
+        stop = place(cache, to) + 1
+    else:
+        starts = [i for i, m in enumerate(path) if m.origin == "human"]
+        if turns > len(starts):
+            raise Refused(f"{turns} turns back: the path has {len(starts)}")
+        stop = starts[-turns]
+    if stop == len(path):
+        raise Refused("there is nothing after this message to take back")
+    return path[:stop]
+
+
+def amended(cache: Cache, ref: Ref, raw: Any, rule: OriginRule) -> tuple[list[Message], Prepared]:
+    """The path with another message in the place of `ref`, under the same id; and that message, to be appended.
+
+    Raises InvalidMessage, and Refused where results that follow would lose their calls.
+    """
+    at = place(cache, ref)
+    old = cache.path[at]
+    if old.role == "user" and not old.results:
+        rule = old.origin
+    made = prepare([raw], [cache.path_ids[at]], cache.fmt, rule)
+    new = made.messages[0].placed(len(cache.log))
+    messages = [*cache.path[:at], new, *cache.path[at + 1 :]]
+    lost = len(pair(messages).orphans) - len(pair(cache.path).orphans)
+    if lost > 0:
+        raise Refused(
+            f"message m{old.seq}: {lost} results on the path would have no call: keep the call ids they answer"
+        )
+    return messages, made
+
+
+def _open_calls(messages: list[Message]) -> Mapping[str, int]:
+    parts = [messages[i].parts[part] for i, part in pair(messages).open_calls]
+    return Counter(part.id for part in parts if isinstance(part, ToolCallPart))
+
+
+async def _judged(cache: Cache, messages: list[Message], path: Ranges) -> tuple[tuple[int, ...], int]:
+    """As the store will choose: current, else what it replaced, if it covers only the path and keeps every promise."""
+    unfit: list[int] = []
+    known = cache.live.generations
+    number = cache.live.current
+    while number in known:
+        if inside(known[number].covered, path):
+            record = await cache.generation(number)
+            rendering = render(messages, record, cache.fmt)
+            if not violations(Shown(messages, record, rendering, cache.fmt)):
+                return tuple(unfit), rendering.tokens
+            unfit.append(number)
+        number = known[number].replaces
+    return tuple(unfit), 0

@@ -1,0 +1,208 @@
+"""The whole job on one screen: claim -> load -> plan -> summarise -> apply -> accept -> commit -> finish.
+
+`run_due` in a host's process and the worker's arq job call the same `run`. Outcomes are values; a lost claim stops the
+work at once, because somebody else may be doing it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from contextlib import suppress
+from dataclasses import asdict, replace
+from functools import partial
+from secrets import token_hex
+
+from offturn.doorbell import Doorbell
+from offturn.loading import Job, load
+from offturn.stopping import stop
+from offturn.store.errors import StoreFull, StoreUnavailable
+from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
+from offturn.store.sessions import SessionStore
+from offturn.summarise import PaidInSession, Unavailable, summarise
+from offturn.summarizer import AnySummarizer
+from offturn_config.errors import OffturnError
+from offturn_config.keys import SessionKey
+from offturn_engine.accept import accept
+from offturn_engine.compaction import NO_SECTIONS, Compaction
+from offturn_engine.draft import Candidate
+from offturn_engine.outcome import NO_GAIN, Compacted, Failed, Outcome, Pruned, Skipped, Superseded, finish, name
+from offturn_engine.plan import PruneOnly, Skip, apply, plan, widen
+
+LEASE_MS = 4_000
+FIRST_BACKOFF_MS = 2_000
+LONGEST_BACKOFF_MS = 300_000
+LONGEST_RETRY_AFTER = 3_600  # seconds: a provider may say anything
+
+
+async def run(
+    key: SessionKey,
+    *,
+    store: SessionStore,
+    doorbell: Doorbell,
+    summarizer: AnySummarizer,
+    lease_ms: int = LEASE_MS,
+    worker_id: str = "",
+) -> Outcome:
+    """Compact one session if it is due and free.
+
+    Raises StoreUnavailable and StoreFull, which leave the claim to its lease. An unexpected error is raised too, after
+    the session was handed back with a delay.
+    """
+    claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms)
+    if not isinstance(claim, Claim):
+        return Skipped(reason=type(claim).__name__.lower())
+    try:
+        outcome = await _while_held(key, store, claim, summarizer, lease_ms)
+    except (StoreUnavailable, StoreFull):
+        raise
+    except OffturnError as error:  # a record or message this release cannot read: wait for one that can
+        outcome = Failed(kind=type(error).__name__)
+    except asyncio.CancelledError:
+        with suppress(OffturnError):  # the lease runs out by itself, and a cancellation must arrive
+            await asyncio.shield(_finish(key, store, doorbell, claim, Superseded(reason="cancelled"), worker_id))
+        raise
+    except Exception:
+        with suppress(OffturnError):
+            await _finish(key, store, doorbell, claim, Failed(kind="bug"), worker_id)
+        raise
+    await _finish(key, store, doorbell, claim, outcome, worker_id)
+    return outcome
+
+
+async def _compact(key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer) -> Outcome:
+    job = await load(key, store, claim)
+    if not isinstance(job, Job):
+        return job
+    if not job.wanted:
+        return Skipped(reason="not_wanted")
+    planned = await asyncio.to_thread(
+        plan,
+        job.path,
+        job.base,
+        job.fmt,
+        policy=job.policy,
+        limits=job.limits,
+        reason=job.reason,
+        focus=claim.focus,
+        note=claim.note,
+    )
+    if isinstance(planned, Skip):
+        return Skipped(reason=planned.reason)
+    if isinstance(planned, PruneOnly):
+        return await _publish(key, store, claim, job, planned.candidate)
+    written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation))
+    if isinstance(written, Unavailable) and written.try_again and not job.pressing:
+        return Failed(kind=written.kind, retry_after=written.retry_after)
+    if isinstance(written, Unavailable):
+        facts = partial(apply, planned, NO_SECTIONS, spent=written.spent, provisional=True)
+        return await _publish(key, store, claim, job, await asyncio.to_thread(facts), fallback=written.kind)
+    told = partial(apply, planned, written.sections, spent=written.spent, model=written.model)
+    outcome = await _publish(key, store, claim, job, await asyncio.to_thread(told))
+    return replace(outcome, masked=written.masked) if isinstance(outcome, Compacted) else outcome
+
+
+async def _publish(
+    key: SessionKey, store: SessionStore, claim: Claim, job: Job, candidate: Candidate, *, fallback: str = ""
+) -> Outcome:
+    if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=job.policy.size.minimum_gain):
+        return Failed(kind=rejected.reason) if rejected.broken else Skipped(reason=NO_GAIN)
+    reply = await _commit(key, store, claim, job, candidate)
+    if reply == Refused(why="fuller"):
+        # An emergency covered more while the model was paid: put the summary over all of it.
+        now = await load(key, store, claim)
+        if isinstance(now, Job):
+            candidate = await asyncio.to_thread(widen, candidate, now.path, now.base.covered)
+            if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=-math.inf):
+                return Failed(kind=rejected.reason)
+            reply = await _commit(key, store, claim, replace(now, base=job.base), candidate)
+    if not isinstance(reply, Committed):
+        return Superseded(reason=reply.why if isinstance(reply, Refused) else "gone")
+    return _published(reply.number, candidate.compaction, fallback)
+
+
+async def _commit(key: SessionKey, store: SessionStore, claim: Claim, job: Job, candidate: Candidate) -> CommitReply:
+    return await store.commit(
+        key,
+        incarnation=claim.incarnation,
+        epoch=claim.epoch,
+        base=job.base.number,
+        chain_length=job.length,
+        chain=job.chain,
+        compaction=candidate.compaction,
+        at_tokens=job.path_tokens,
+        claim=claim,
+        op=token_hex(16),
+    )
+
+
+def _published(number: int, record: Compaction, fallback: str) -> Outcome:
+    before, after = record.tokens_before, record.tokens_after
+    if record.method == "prune":
+        return Pruned(generation=number, tokens_before=before, tokens_after=after)
+    return Compacted(
+        generation=number,
+        tokens_before=before,
+        tokens_after=after,
+        method=record.method,
+        over_target=record.over_target,
+        provisional=record.provisional,
+        fallback=fallback,
+    )
+
+
+async def _while_held(
+    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, lease_ms: int
+) -> Outcome:
+    """Work while the lease is renewed; a lost lease closes whatever is open, a model's stream included."""
+    work = asyncio.create_task(_compact(key, store, claim, summarizer))
+    lease = asyncio.create_task(_renew(key, store, claim, lease_ms))
+    try:
+        await asyncio.wait((work, lease), return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        lease.result()  # raises what ended it, if it was not the claim
+        meta = await store.meta(key)
+        return Superseded(reason="claim_lost" if meta is None or meta.epoch == claim.epoch else "epoch")
+    finally:
+        await stop(work, lease)
+
+
+async def _renew(key: SessionKey, store: SessionStore, claim: Claim, lease_ms: int) -> None:
+    held = True
+    while held:
+        await asyncio.sleep(lease_ms / 4_000)
+        with suppress(StoreUnavailable, StoreFull):
+            held = await store.renew(key, claim=claim, lease_ms=lease_ms)
+
+
+async def _finish(
+    key: SessionKey,
+    store: SessionStore,
+    doorbell: Doorbell,
+    claim: Claim,
+    outcome: Outcome,
+    worker_id: str,
+) -> None:
+    finished = await store.finish(
+        key,
+        claim=claim,
+        outcome=finish(outcome),
+        backoff_ms=_backoff(outcome, claim),
+        detail=_detail(outcome, worker_id),
+    )
+    if isinstance(finished, Finished) and finished.ring:
+        with suppress(StoreUnavailable):  # the session is due: every worker's sweep rings again
+            await doorbell.ring(key, finished.request_no)
+
+
+def _backoff(outcome: Outcome, claim: Claim) -> int:
+    if not isinstance(outcome, Failed):
+        return 0
+    asked = int(min(outcome.retry_after, LONGEST_RETRY_AFTER) * 1000)
+    return max(asked, min(FIRST_BACKOFF_MS << (claim.attempts - 1), LONGEST_BACKOFF_MS))
+
+
+def _detail(outcome: Outcome, worker_id: str) -> dict[str, str | int | bool]:
+    """The outcome as an event carries it: names, numbers and sizes."""
+    return {"outcome": name(outcome), "worker": worker_id, **asdict(outcome)}

@@ -1,0 +1,108 @@
+"""What goes with a record beside the messages: what usage teaches, and what a refusal or a lost reply means."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any
+
+from offturn.config import SessionConfig
+from offturn.entries import Prepared
+from offturn.errors import Behind, Conflict, InvalidMessage
+from offturn.store.replies import BehindLog, DuplicateId, Meta, OrphanResult, RecordReply, Unexpected
+from offturn.usage import Usage
+from offturn.view import View
+from offturn_engine.tokens import Calibration
+
+UNSURE = (
+    "whether the messages were recorded is not known: make the same call again on the same session object, it takes "
+    "effect once; a call from another process does so only with ids="
+)
+BEHIND = "the store's log is not the one this handle has read; nothing was written: look at view(), then go on"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The arguments of a record that come from usage; None: as the session has it. Thresholds: estimate units."""
+
+    calibration: str | None = None
+    thresholds: tuple[int, int, int] | None = None
+    event: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, usage: Any, view: View | None, meta: Meta | None, config: SessionConfig) -> Measured:
+        """From what the host gave, for the call made with `view`. A first record sets the thresholds."""
+        known = config.calibration(meta.calibration if meta else None)
+        measured = Usage.from_response(usage)
+        if measured is None:
+            warnings = () if usage is None else ("usage was not understood: pass the SDK's response or Usage(...)",)
+            return cls(thresholds=None if meta else _levels(config, known), warnings=warnings)
+        if view is not None and view.estimate:
+            known = known.observe(view.estimate, measured.input_tokens, view.declared)
+        return cls(calibration=known.model_dump_json(), thresholds=_levels(config, known), event=_event(measured, view))
+
+    @classmethod
+    def counted(cls, tokens: int, view: View, meta: Meta | None, config: SessionConfig) -> Measured:
+        """From a provider's count of a request it refused: it calibrates as usage does, and was not paid."""
+        known = config.calibration(meta.calibration if meta else None)
+        known = known.observe(view.estimate, tokens, view.declared)
+        return cls(calibration=known.model_dump_json(), thresholds=_levels(config, known))
+
+
+class Moved(Conflict):
+    """The log has another length than the one expected."""
+
+
+class Unsure:
+    """Remembers the operation of a record whose reply was lost, so that the host's own retry is the same operation."""
+
+    def __init__(self) -> None:
+        self._digests: tuple[str, ...] = ()
+        self._op = ""
+
+    def op(self, batch: Prepared) -> str:
+        """The operation id for this batch: a new one, unless the batch before was the same and got no reply."""
+        digests = tuple(entry.digest for entry in batch.entries)
+        if not self._op or digests != self._digests:
+            self._op, self._digests = token_hex(16), digests
+        return self._op
+
+    def forget(self) -> None:
+        """A reply came."""
+        self._op, self._digests = "", ()
+
+
+def refusal(reply: RecordReply, batch: Prepared) -> Exception:
+    """The error for a record that was not done."""
+    match reply:
+        case DuplicateId(index=index, host_id=host_id):
+            place = batch.first + index
+            return Conflict(f"message {place}: id {host_id!r} is recorded with other content; nothing was written")
+        case OrphanResult(index=index, call_id=call_id):
+            part = next(i for i, result in batch.messages[index].results if result.call_id == call_id)
+            problem = f"a result for call id {call_id!r}, which no recorded call has open: record the call first"
+            return InvalidMessage(batch.first + index, f"part {part}", problem)
+        case Unexpected(length=length):
+            return Moved(f"expect: the next message gets seq {length}; nothing was written")
+        case BehindLog():
+            return Behind(BEHIND)
+        case _:
+            return Conflict("the session was purged while this handle was open; nothing was written")
+
+
+def _levels(config: SessionConfig, calibration: Calibration) -> tuple[int, int, int]:
+    levels = config.thresholds(calibration)
+    return levels.soft, levels.hard, levels.growth
+
+
+def _event(measured: Usage, view: View | None) -> str:
+    return json.dumps(
+        {
+            "input": measured.input_tokens,
+            "cached": measured.cached_tokens,
+            "output": measured.output_tokens,
+            "generation": view.generation if view else 0,
+        }
+    )

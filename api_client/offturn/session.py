@@ -1,0 +1,396 @@
+"""A session: what a host records, what it asks for, and the view it gets back.
+
+Every host write carries a random operation id and is sent again once after a lost reply; the store answers a known id
+with the reply it gave, so a write takes effect once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from offturn import inspecting
+from offturn.cache import Cache
+from offturn.entries import Ids, OriginRule, Prepared, listed, prepare
+from offturn.errors import Behind, Conflict, InvalidSetting, Refused, StoreUnavailable
+from offturn.handle import T
+from offturn.links import Links
+from offturn.matching import Recognised, recognise
+from offturn.moving import Moving
+from offturn.overflow import Overflow, unrecognised
+from offturn.recording import BEHIND, UNSURE, Measured, Moved, refusal
+from offturn.showing import require_room, show
+from offturn.shrinking import count_of
+from offturn.store.replies import BehindLog, Gone, RolledBack
+from offturn.store.replies import Recorded as Stored
+from offturn.ticket import Ticket
+from offturn.view import Options, View
+from offturn_engine.groups import group_is_open
+from offturn_engine.messages import Json
+from offturn_engine.ranges import Ranges
+from offturn_engine.triggers import Requirement
+
+REASONS = ("manual", "phase", "threshold")
+LOST = "the store no longer holds messages this handle has seen: it lost writes, or the session was purged"
+OPEN = "a tool group is open: covered up to the last closed one"
+MIRROR_TRIES = 5
+LONGEST_NOTE = 4_000  # characters of a note or focus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a record did. `first_seq` to `last_seq` were appended; nothing, if `first_seq > last_seq`.
+
+    path: seq ranges the session shows; generation: number in force; requirement: is a compaction wanted now?
+    ticket: follows the compaction that this record made due; durable: the store acknowledged it.
+    """
+
+    first_seq: int
+    last_seq: int
+    path: Ranges
+    generation: int
+    requirement: Requirement
+    ticket: Ticket | None
+    durable: bool
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, reply: Stored, ticket: Ticket | None, warnings: tuple[str, ...]) -> Self:
+        """From the store's answer."""
+        return cls(
+            first_seq=reply.first_seq,
+            last_seq=reply.last_seq,
+            path=reply.path,
+            generation=reply.adopted,
+            requirement=reply.requirement,
+            ticket=ticket,
+            durable=True,
+            warnings=warnings,
+        )
+
+
+class Session(Moving):
+    """A handle, from `CompactionClient.session`; cheap, one per session and process. Its calls run one after the other.
+
+    Before each model call: `record` what is new and send what `view` gives, or give your own list to `mirror` and send
+    what it gives; where the provider says that it is too long, send what `overflow` gives. `phase_done` and `request` ask
+    for a compaction; `rollback` goes back to another one; `rewind` and `amend` change what was said.
+
+    Formats: `openai-chat`, the dicts of chat.completions, and `anthropic`, those of messages.create.
+    Origins, who wrote a message in the user role: `human` (the default; kept word for word), `host` (material your
+    program put there), `restore` (a file or other state it put back), and, of what came from elsewhere, `assistant`,
+    `tool`, `system`, `replay` and `summary`.
+    Ids are your own names of messages, text and unique in the session, such as the keys of your database's rows: a
+    message that comes again under its id is recorded once, from whatever process.
+    Handles such as `m181` stand in a view for what it left out; `recall` gives the text behind one, to a person or to
+    the model by a tool of yours.
+
+    Every method may raise StoreUnavailable (no answer within the client's timeout), StoreFull, StoreFault, Closed,
+    UnknownVersion, and Conflict where the session holds another format.
+    """
+
+    async def record(
+        self,
+        messages: object,
+        *,
+        ids: Ids | None = None,
+        usage: Any = None,
+        view: View | None = None,
+        origin: OriginRule = None,
+        expect: int | None = None,
+    ) -> Recorded:
+        """Append messages: raw dicts, the SDK's response objects, or one of them. All of them, or none.
+
+        ids: the host's own, one each; an id that is known with equal content is a no-op, with other content a Conflict.
+        usage: of the call that was made with `view` (default: the last view of this handle), as the SDK gave it; it
+        calibrates estimates. origin: who wrote the user-role messages: `human`, `host`, `restore` ... (see the class),
+        or a function of the raw message; default: that of the session. expect: seq the next message must get.
+        Raises InvalidMessage (index, field), InvalidSetting, Conflict, Behind. After StoreUnavailable make the same
+        call again on this object: it takes effect once; from another process it does so with `ids` only.
+        """
+        async with self._open() as (links, cache):
+            _refuse_lost(cache)
+            batch = prepare(listed(messages), ids, cache.fmt, self._origin if origin is None else origin)
+            return await self._record(links, cache, batch, self._measured(cache, usage, view), expect)
+
+    async def view(
+        self,
+        *,
+        window: int | None = None,
+        max_output: int | None = None,
+        system: Json = None,
+        tools: Json = None,
+        generation: int | None = None,
+    ) -> View:
+        """What to send next. It never waits for a worker and always fits.
+
+        window, max_output: tokens of another model for this call; what is given up for it is not committed.
+        system, tools: as the SDK takes them, counted here and passed on by `View.kwargs` (tools are not).
+        generation: show this one without adopting anything (0 is the raw transcript). One that is larger than the
+        window gives way like any view, and a warning says so: pass window=offturn.ANY_WINDOW to see it as it is.
+        Raises InvalidSetting, InvalidPolicy for an impossible window, Refused for an unknown generation, and CannotFit,
+        with the numbers, where what may never be cut is too large: mostly one message pasted in. It is recorded, so
+        take a larger window, or record an answer ("That was too long, please send a file."): answered, it may be cut.
+        """
+        options = Options(window=window, max_output=max_output, system=system, tools=tools, generation=generation)
+        async with self._open(fresh=True) as (_, cache):
+            return await self._show(cache, options)
+
+    async def mirror(
+        self,
+        history: Sequence[Any],
+        *,
+        ids: Ids | None = None,
+        usage: Any = None,
+        window: int | None = None,
+        max_output: int | None = None,
+        system: Json = None,
+        tools: Json = None,
+    ) -> View:
+        """For hosts that keep their own list: record what is new in it, and get the view to send.
+
+        The list may be the transcript, or a view of ours that took its place, plus new messages at its end: nothing
+        else may change in it. Its leading system messages go out in place of the recorded ones. A strict prefix changes
+        nothing (`View.behind`).
+        ids: the host's own, None where it has none; with them the list may lack its oldest messages.
+        Raises Conflict, naming the first message that differs, for a list that is neither, and what `record` and `view`
+        raise; after CannotFit the new messages are recorded, put the answer that `view` speaks of into the list too.
+        """
+        options = Options(window=window, max_output=max_output, system=system, tools=tools)
+        async with self._open(fresh=True) as (links, cache):
+            found = await self._mirrored(links, cache, history, ids, usage)
+            view = await self._show(cache, replace(options, lead=found.system))
+            return replace(view, behind=found.behind)
+
+    async def overflow(self, error_or_response: Any, *, sent: View, pending: object = ()) -> View:
+        """A smaller view, after the provider said that `sent` was too long: send that instead.
+
+        error_or_response: what the SDK raised, or an answer that stopped at the window. Anything that `is_overflow` does
+        not know is raised again as it is (a response: InvalidSetting); nothing changes then.
+        sent: the view that failed. pending: messages that the session does not have yet, raw; they are recorded first,
+        and may be given again at the next overflow.
+        It fits what the error says the provider takes, and is at most 80 % of what was sent, by the provider's count
+        where the error has it. Every process sees it, unless `sent` was made for another window. The limit is kept for
+        later views of this handle, and its count calibrates estimates where nothing was pending.
+        After three views with no answer recorded in between, on this handle, it raises CannotFit, as it does where what
+        may never be cut is too large. Raises what `record` and `view` raise.
+        """
+        said = Overflow.of(error_or_response)
+        if said is None:
+            raise unrecognised(error_or_response)
+        if not isinstance(sent, View):
+            raise InvalidSetting(f"sent is a {type(sent).__name__}: give the View that was sent")
+        async with self._open(fresh=True) as (links, cache):
+            added = await self._catch_up(links, cache, said, sent, pending)
+            config = cache.config or self._config
+            view = await self._show(cache, self._shrinking.next(cache, config, said, sent, added))
+            self._shrinking.made(view)
+            return view
+
+    async def phase_done(
+        self, note: str = "", *, history: Sequence[Any] | None = None, usage: Any = None, focus: str | None = None
+    ) -> Ticket:
+        """A phase ended: ask for a compaction now. `note` and `focus` tell the summarizer what mattered.
+
+        history: the host's list, mirrored first. With a tool group open it covers up to the last closed one, and a
+        warning of the ticket says so. Raises what `mirror` and `request` raise.
+        """
+        if history is not None:
+            await self.mirror(history, usage=usage)
+        elif usage is not None:
+            await self.record([], usage=usage)
+        return await self._request("phase", focus, note)
+
+    async def request(self, reason: str = "manual", *, focus: str | None = None) -> Ticket:
+        """Ask for a compaction. The ticket tells what becomes of it.
+
+        reason: `manual`, `phase` or `threshold`; focus: what the summarizer is to keep most of all, at most 4,000
+        characters. Raises Refused where nothing is recorded, InvalidSetting, Conflict for a session purged meanwhile.
+        """
+        return await self._request(reason, focus, "")
+
+    async def rollback(self, *, generation: int, force: bool = False) -> None:
+        """Put another generation in force (0: the raw transcript); automatic triggers wait for new growth.
+
+        force: also where its view, with what was recorded since, is above the policy's ceiling and larger than the view
+        in force. Two things do not wait then: triggers, once the view is at the hard level; and `view`, which gives way at once where it does not fit
+        the window, so that another generation is in force.
+        Raises Refused for a generation that is not kept or covers messages off the path, and without `force` for one
+        that needs it, with the numbers.
+        """
+        async with self._open(fresh=True) as (links, cache):
+            incarnation = cache.live.incarnation
+            if not force:
+                await require_room(cache, generation)
+            reply = await self._once(
+                lambda op: links.store.rollback(self.key, op=op, incarnation=incarnation, target=generation)
+            )
+            if not isinstance(reply, RolledBack):
+                raise Refused(f"generation {generation} cannot be put in force: choose one of {cache.kept}")
+            cache.stale = True
+
+    async def recall(self, handle: str) -> str:
+        """The full text behind a handle (`m181`, or `m181.2` for one part), which a view has where it left that out.
+
+        It is for a tool of yours, so that the model can read again what it needs. Raises Refused for an unknown one.
+        """
+        async with self._open(fresh=True) as (_, cache):
+            return inspecting.recall(cache, handle)
+
+    async def status(self) -> inspecting.Status:
+        """Sizes, generations in force and current, and whether work is due. Raises Refused where nothing is recorded."""
+        async with self._open(fresh=True) as (_, cache):
+            return inspecting.status(cache)
+
+    async def generations(self) -> list[inspecting.Generation]:
+        """The generations kept, oldest first; 0, the raw transcript, is always there and not listed."""
+        async with self._open(fresh=True) as (_, cache):
+            return inspecting.generations(cache)
+
+    async def events(self, after: str | None = None, *, limit: int = 1_000) -> list[inspecting.Event]:
+        """What happened to the session, oldest first: names, numbers and sizes, never content.
+
+        after: the id of the last event seen; limit: events at most. The store keeps about the newest 1,000.
+        """
+        links = await self._connector.links()
+        return await links.store.events(self.key, after=after, limit=limit)
+
+    async def _show(self, cache: Cache, options: Options) -> View:
+        config = cache.config or self._config
+        options, limited = self._shrinking.limited(config, options)
+        view = await show(cache, config, options)
+        same = 0
+        for old, new in zip(self._last.messages if self._last else (), view.messages, strict=False):
+            if old != new:
+                break
+            same += 1
+        warnings = (*view.warnings, *limited, *self._warnings(cache), *([LOST] if cache.lost else []))
+        cache.lost = False
+        self._last = replace(view, prefix=same, warnings=warnings)
+        return self._last
+
+    def _warnings(self, cache: Cache) -> tuple[str, ...]:
+        """What of this handle's settings does not count, because the session keeps those of its first record."""
+        if cache.config is None:
+            assumed = f"no window given: {self._config.window} tokens are assumed, pass window="
+            return () if self._window_given else (assumed,)
+        sizes = () if self._window_given else ("window", "max_output")
+        other = [name for name in self._config.differences(cache.config) if name not in sizes]
+        if not other:
+            return ()
+        names = ", ".join(other)
+        return (f"the session keeps {names} of its first record; this handle was opened with another value",)
+
+    async def _catch_up(self, links: Links, cache: Cache, said: Overflow, sent: View, pending: object) -> int:
+        """Record what is pending, once in a row of overflows, and the provider's count of what was sent.
+
+        Returns the estimate of what was recorded. Whether that held what is pending is not known, so its count teaches nothing where something is.
+        """
+        batch = prepare(listed(pending), None, cache.fmt, self._origin)
+        digests = tuple(entry.digest for entry in batch.entries)
+        new = batch.after(self._shrinking.known(digests))
+        measured = self._measured(cache)
+        if cache.meta and not digests and (count := count_of(said, sent)):
+            measured = Measured.counted(count, sent, cache.meta, cache.config or self._config)
+        if new.entries or measured.calibration:
+            _refuse_lost(cache)
+            await self._record(links, cache, new, measured, None)
+            if cache.stale:
+                await cache.refresh()
+        self._shrinking.pending = digests or self._shrinking.pending
+        return sum(message.tokens for message in new.messages)
+
+    def _measured(self, cache: Cache, usage: Any = None, view: View | None = None) -> Measured:
+        return Measured.of(usage, view or self._last, cache.meta, cache.config or self._config)
+
+    async def _record(
+        self, links: Links, cache: Cache, batch: Prepared, measured: Measured, expect: int | None
+    ) -> Recorded:
+        config = cache.config or self._config
+        op = self._unsure.op(batch)
+        reply = await self._told(
+            lambda op: links.store.record(
+                self.key,
+                op=op,
+                incarnation=cache.incarnation or cache.next_incarnation,
+                tail_length=len(cache.log),
+                tail_chain=cache.chain,
+                entries=batch.entries,
+                expect=expect,
+                config=config.to_json(),
+                calibration=measured.calibration,
+                thresholds=measured.thresholds,
+                usage=measured.event,
+            ),
+            op,
+        )
+        self._unsure.forget()
+        if not isinstance(reply, Stored):
+            if isinstance(reply, BehindLog | Gone):
+                self._cache = None  # the next call starts from what the store holds
+            raise refusal(reply, batch)
+        cache.recorded(reply, batch, measured.calibration)
+        if measured.event or any(message.origin == "assistant" for message in batch.messages):
+            self._shrinking.answered()
+        if reply.ring:
+            await links.ring(self.key, reply.request_no)
+        ticket = Ticket(links.store, self.key, reply.request_no) if reply.ring else None
+        return Recorded.of(reply, ticket, (*measured.warnings, *self._warnings(cache)))
+
+    async def _mirrored(
+        self, links: Links, cache: Cache, history: Sequence[Any], ids: Ids | None, usage: Any
+    ) -> Recognised:
+        """Record what is new, unless another process was faster: then look again what is."""
+        for tries_left in reversed(range(MIRROR_TRIES)):
+            found = await recognise(cache, history, ids)
+            if not found.new and usage is None:
+                break
+            new_ids = None if ids is None or not found.new else ids[found.start :]
+            batch = prepare(found.new, new_ids, cache.fmt, self._origin, found.start)
+            measured = self._measured(cache, usage)
+            try:
+                await self._record(links, cache, batch, measured, len(cache.log) if found.new else None)
+                break
+            except Moved:
+                if not tries_left:
+                    raise
+                await cache.refresh()
+        if cache.stale:
+            await cache.refresh()
+        return found
+
+    async def _request(self, reason: str, focus: str | None, note: str) -> Ticket:
+        if reason not in REASONS:
+            raise InvalidSetting(f"reason {reason!r}: use one of {', '.join(REASONS)}")
+        for name, text in (("focus", focus or ""), ("note", note)):
+            if not isinstance(text, str):
+                raise InvalidSetting(f"{name} is a {type(text).__name__}: use text")
+            if len(text) > LONGEST_NOTE:
+                raise InvalidSetting(f"{name} of {len(text)} characters: use at most {LONGEST_NOTE}")
+        async with self._open(fresh=True) as (links, cache):
+            incarnation = cache.live.incarnation
+            reply = await self._once(
+                lambda op: links.store.request(
+                    self.key, op=op, incarnation=incarnation, reason=reason, focus=focus or "", note=note
+                )
+            )
+            if isinstance(reply, Gone):
+                raise Conflict(f"session {self.key.member!r} was purged: record first")
+            await links.ring(self.key, reply.request_no)
+            warnings = (OPEN,) if group_is_open(cache.path) else ()
+            return Ticket(links.store, self.key, reply.request_no, warnings)
+
+    async def _told(self, write: Callable[[str], Awaitable[T]], op: str) -> T:
+        """As `_once`; an error says what a host does about a record that may have taken effect."""
+        try:
+            return await self._once(write, op)
+        except StoreUnavailable as error:
+            raise StoreUnavailable(f"{error}; {UNSURE}") from None
+
+
+def _refuse_lost(cache: Cache) -> None:
+    """Raises Behind, once, where the store no longer holds what this handle has read."""
+    if cache.lost:
+        cache.lost = False
+        raise Behind(BEHIND)

@@ -1,0 +1,220 @@
+"""From what a handle has read to a view that fits: adopt, render, and give way where a request would not fit."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from itertools import dropwhile
+from secrets import token_hex
+
+from offturn.cache import Cache
+from offturn.config import SessionConfig
+from offturn.errors import Refused
+from offturn.store.replies import Adopted, Committed, Meta
+from offturn.view import Options, View
+from offturn_engine.compaction import Compaction
+from offturn_engine.draft import Candidate
+from offturn_engine.errors import CannotFit
+from offturn_engine.formats.base import Format
+from offturn_engine.groups import group_is_open
+from offturn_engine.match import is_system
+from offturn_engine.messages import Message, RawMessage
+from offturn_engine.plan import emergency
+from offturn_engine.render import Item, Rendering, render
+from offturn_engine.tokens import Calibration, estimate_message
+from offturn_engine.triggers import in_estimates
+
+EMERGENCY_TRIES = 3
+GAVE_WAY = "generation {} does not fit the window and gave way: pass window=offturn.ANY_WINDOW to see it as it is"
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How large one request may be: `limit` real tokens. `calibration` has this request's overhead."""
+
+    config: SessionConfig
+    calibration: Calibration
+    limit: int
+    declared: int  # estimate of system and tools
+
+    @property
+    def messages(self) -> int:
+        """What is left for messages, in estimate units."""
+        return self.calibration.estimate_for(self.limit)
+
+    def require(self, estimate: int) -> None:
+        """Raises CannotFit, in real tokens, where messages of this estimate do not fit."""
+        if (tokens := self.calibration.real(estimate)) > self.limit:
+            raise CannotFit(tokens, self.limit)
+
+
+def room(config: SessionConfig, calibration: Calibration, fmt: Format, options: Options) -> Room:
+    """The room of one call. Overhead: what usage has taught, or what the given system and tools are worth.
+
+    What a provider allows goes above the window. Raises InvalidPolicy for a window the session's policy cannot work with.
+    """
+    sized = config.sized(options.window, options.max_output)
+    limit = sized.limits.usable
+    if options.allowed is not None and options.allowed < limit:
+        limit, sized = options.allowed, sized.within(options.allowed)
+    declared = fmt.overhead(options.system, options.tools)
+    overhead = max(int(declared * calibration.factor), calibration.overhead)
+    if options.most is not None:
+        limit = min(limit, overhead + int(calibration.factor * options.most))
+    return Room(sized, calibration.model_copy(update={"overhead": overhead}), limit, declared)
+
+
+async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
+    """The view of what the cache holds. Raises CannotFit, InvalidPolicy, and Refused for a generation not kept."""
+    calibration = config.calibration(cache.meta.calibration if cache.meta else None)
+    space = room(config, calibration, cache.fmt, options)
+    if options.generation is None and _may_adopt(cache, config):
+        await _adopt(cache)
+    own = options.generation is None and options.window in (None, config.window)
+    tries = EMERGENCY_TRIES if own else 0
+    gave_way: tuple[str, ...] = ()
+    while True:
+        shown = await cache.generation(_number(cache, options))
+        rendering = _led(render(cache.path, shown, cache.fmt), options.lead)
+        if rendering.tokens <= space.messages or not cache.path:
+            break
+        if not tries:
+            shown, rendering = await _passing(cache, shown, space, options)
+            gave_way = (GAVE_WAY.format(options.generation),) if options.generation is not None else ()
+            break
+        tries -= 1
+        if not await _adopt(cache):
+            await _publish(cache, space, options)
+    view = build(cache.meta, shown, rendering, space, options, cache.fmt)
+    return replace(view, warnings=(*view.warnings, *gave_way))
+
+
+async def require_room(cache: Cache, number: int) -> None:
+    """Raises Refused where this generation's view is above the policy's ceiling and larger than what is in force."""
+    config = SessionConfig.from_json(cache.live.config)
+    calibration = config.calibration(cache.live.calibration)
+
+    async def size(generation: int) -> int:
+        return calibration.real(render(cache.path, await cache.generation(generation), cache.fmt).tokens)
+
+    tokens = await size(number)
+    if tokens > config.limits.ceiling and tokens > await size(cache.live.adopted):
+        raise Refused(
+            f"generation {number} makes a view of about {tokens} tokens, the policy's ceiling is "
+            f"{config.limits.ceiling}: pass force=True (on the command line --force) to put it in force all the same"
+        )
+
+
+def build(
+    meta: Meta | None, shown: Compaction, rendering: Rendering, space: Room, options: Options, fmt: Format
+) -> View:
+    """A View value from what was rendered. Raises CannotFit."""
+    space.require(rendering.tokens)
+    warnings = []
+    if rendering.closed:
+        warnings.append(f"{rendering.closed} tool calls without a recorded result were closed in this view")
+    if rendering.pending:
+        warnings.append(f"{rendering.pending} tool calls are waiting for their results")
+    emergency_view = shown.provisional and shown.reason == "overflow"
+    identity = f"{meta.incarnation}.{meta.revision[0]}.{meta.revision[1]}.{meta.log_len}" if meta else "0"
+    return View(
+        messages=rendering.messages,
+        system=options.system,
+        format=fmt.name,
+        generation=shown.number,
+        path=meta.path if meta else (),
+        kind="emergency" if emergency_view else ("raw" if shown.number == 0 else "compacted"),
+        tokens=space.calibration.real(rendering.tokens),
+        limit=space.limit,
+        tail_from=next((i for i, item in enumerate(rendering.items) if item.seq >= shown.seen), len(rendering.items)),
+        tail_edits=len(shown.edits),
+        warnings=tuple(warnings),
+        id=identity,
+        estimate=rendering.tokens,
+        declared=space.declared,
+        options=options,
+    )
+
+
+def give_way(
+    path: list[Message], base: Compaction, fmt: Format, space: Room, lead: tuple[RawMessage, ...]
+) -> Candidate:
+    """The emergency candidate that fits with this lead. Raises CannotFit, in real tokens."""
+    raw = render(path, base, fmt)
+    more = _led(raw, lead).tokens - raw.tokens
+    usable = space.messages - more
+    limits = replace(in_estimates(space.config.limits, space.calibration), usable=usable)
+    try:
+        return emergency(path, base, fmt, policy=space.config.policy, limits=limits)
+    except CannotFit as error:
+        raise CannotFit(space.calibration.real(error.tokens + more), space.limit) from None
+
+
+def _number(cache: Cache, options: Options) -> int:
+    in_force = cache.meta.adopted if cache.meta else 0
+    return in_force if options.generation is None else options.generation
+
+
+def _led(rendering: Rendering, lead: tuple[RawMessage, ...]) -> Rendering:
+    """With the host's own leading system messages in place of the recorded ones."""
+    if not lead:
+        return rendering
+    rest = dropwhile(lambda item: is_system(item.raw), rendering.items)
+    own = (Item(raw, -1, "message", estimate_message(raw)) for raw in lead)
+    return replace(rendering, items=(*own, *rest))
+
+
+def _may_adopt(cache: Cache, config: SessionConfig) -> bool:
+    """Not inside a tool group; with `adopt="turn"` only while a human's message waits for its first answer."""
+    meta, path = cache.meta, cache.path
+    if meta is None or meta.adopted == meta.current or config.adopt == "never":
+        return False
+    if group_is_open(path):
+        return False
+    said = next((m.origin for m in reversed(path) if m.origin in ("human", "assistant", "tool")), None)
+    return config.adopt == "group" or said == "human"
+
+
+async def _adopt(cache: Cache) -> bool:
+    """Put the current generation in force; False where it is already, or the log has grown meanwhile."""
+    meta = cache.meta
+    if meta is None or meta.adopted == meta.current:
+        return False
+    reply = await cache.store.adopt(cache.key, incarnation=meta.incarnation, length=len(cache.log), nonce=token_hex(8))
+    if isinstance(reply, Adopted) and reply.adopted == meta.current:
+        cache.meta = replace(meta, adopted=reply.adopted, revision=reply.revision)
+    else:
+        await cache.refresh()
+    return isinstance(reply, Adopted)
+
+
+async def _passing(cache: Cache, base: Compaction, space: Room, options: Options) -> tuple[Compaction, Rendering]:
+    """A view that fits this call only: nothing is committed, the generation in force stays."""
+    made = await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)
+    record = made.compaction.model_copy(update={"number": base.number})
+    cache.passing.append(record)
+    return record, _led(made.rendering, options.lead)
+
+
+async def _publish(cache: Cache, space: Room, options: Options) -> None:
+    """Commit a provisional generation that fits now, so that every process of the host sees the same one."""
+    meta = cache.meta
+    assert meta is not None
+    base = await cache.generation(meta.current)
+    made = (await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)).compaction
+    nonce = token_hex(16)
+    reply = await cache.store.commit(
+        cache.key,
+        incarnation=meta.incarnation,
+        epoch=meta.epoch,
+        base=base.number,
+        chain_length=len(cache.log),
+        chain=cache.chain,
+        compaction=made,
+        at_tokens=meta.path_tokens,
+        claim=None,
+        op=nonce,
+    )
+    if isinstance(reply, Committed):
+        cache.keep(made.model_copy(update={"number": reply.number, "nonce": nonce, "replaces": meta.current}))
+    await cache.refresh()

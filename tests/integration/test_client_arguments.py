@@ -1,0 +1,132 @@
+"""Arguments that cannot work are named, with a remedy: nobody meets an AttributeError from inside."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import pytest
+from redis.asyncio import Redis
+
+import offturn
+from offturn import CompactionClient, InvalidMessage, InvalidPolicy, InvalidSetting, OffturnError, Refused, Session, fit
+from offturn_engine.formats import names
+from offturn_engine.messages import ORIGINS
+from tests.integration.host import human, says, stored
+
+WINDOW = 16_000
+
+Call: TypeAlias = Callable[[Any], Awaitable[object]]
+
+
+@pytest.mark.parametrize("name", [42, None, b"chat", ("a", "b")])
+async def test_a_session_id_is_text(client: CompactionClient, name: Any) -> None:
+    with pytest.raises(InvalidSetting, match=r"session id is of type .*use a string such as f'telegram:\{chat_id\}'"):
+        client.session(name, format="openai-chat")
+    with pytest.raises(InvalidSetting, match="session id"):
+        await client.stored_config(name)
+
+
+@pytest.mark.parametrize("size", ["128k", 128_000.0, 1e5, True, [128_000], float("nan")])
+@pytest.mark.parametrize("name", ["window", "max_output"])
+async def test_sizes_are_whole_numbers(client: CompactionClient, name: str, size: Any) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    wrong = {name: size}
+
+    with pytest.raises(InvalidSetting, match=f"{name} .*use a whole number of tokens"):
+        client.session("chat", format="openai-chat", **wrong)
+    for call in (session.view, lambda **sizes: session.mirror([human("a")], **sizes)):
+        with pytest.raises(InvalidSetting, match=f"{name} "):
+            await call(**wrong)
+    with pytest.raises(InvalidSetting, match=f"{name} "):
+        fit([human("a")], format="openai-chat", **{"window": WINDOW, **wrong})
+
+
+async def test_sizes_are_not_negative(client: CompactionClient) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    for wrong in ({"window": -1}, {"window": 0}, {"max_output": -1}):
+        [name] = wrong
+        with pytest.raises(InvalidPolicy, match=f"{name} {wrong[name]}"):
+            client.session("chat", format="openai-chat", **wrong)  # type: ignore[arg-type]
+        with pytest.raises(InvalidPolicy, match=f"{name} {wrong[name]}"):
+            await session.view(**wrong)
+
+
+def test_a_timeout_is_a_number() -> None:
+    with pytest.raises(InvalidSetting, match="timeout '2'"):
+        CompactionClient.from_url("redis://localhost", timeout="2")  # type: ignore[arg-type]
+
+
+NO_LISTS = ["abc", b"abc", human("a"), None, 5, object(), {"a"}]
+
+
+@pytest.mark.parametrize("history", NO_LISTS, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("known", [False, True])
+async def test_a_mirrored_list_is_a_list(client: CompactionClient, redis: Redis, history: Any, known: bool) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    if known:
+        await session.record([human("a"), says("b")])
+    before = await stored(redis, "chat")
+
+    with pytest.raises(InvalidSetting, match="a list of messages is needed, not a "):
+        await session.mirror(history)
+    with pytest.raises(InvalidSetting, match="a list of messages is needed, not a "):
+        fit(history, format="openai-chat", window=WINDOW)
+    assert await stored(redis, "chat") == before
+
+
+NONSENSE: list[Any] = [None, 5, 1.5, "abc", b"abc", object(), {}, {"a"}, [], [[]], [None], ["abc"], {1: 2}, iter([])]
+
+
+@pytest.mark.parametrize("value", NONSENSE, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("fmt", names())
+async def test_nonsense_is_refused_by_type(client: CompactionClient, redis: Redis, fmt: str, value: Any) -> None:
+    session = client.session("chat", format=fmt, window=WINDOW)
+    calls: list[Call] = [
+        session.record,
+        lambda one: session.mirror([one]),
+        lambda one: session.mirror([human("a"), one]),
+    ]
+    for call in calls:
+        if call == session.record and value == []:
+            continue
+        with pytest.raises(InvalidMessage):
+            await call(value)
+    assert await stored(redis, "chat") == []
+
+
+@pytest.mark.parametrize("ids", ["a", 5, {"a": 1}, iter(["a"])], ids=lambda value: type(value).__name__)
+async def test_ids_are_a_list(client: CompactionClient, redis: Redis, ids: Any) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    with pytest.raises(InvalidSetting, match=r"ids is a .*: give a list"):
+        await session.record(human("a"), ids=ids)
+    with pytest.raises(InvalidSetting, match=r"ids is a .*: give a list"):
+        await session.mirror([human("a")], ids=ids)
+    assert await stored(redis, "chat") == []
+
+
+async def test_handles_and_notes_are_text(client: CompactionClient) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    await session.record(human("a"))
+    with pytest.raises(Refused, match="write it like m12"):
+        await session.recall(0)  # type: ignore[arg-type]
+    with pytest.raises(InvalidSetting, match="focus is a int"):
+        await session.request(focus=5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidSetting, match="note is a dict"):
+        await session.phase_done({"a": 1})  # type: ignore[arg-type]
+
+
+def test_help_tells_what_values_there_are() -> None:
+    told = inspect.getdoc(Session) or ""
+    for value in (*names(), *ORIGINS):
+        assert f"`{value}`" in told
+    for word in ("Ids are", "recall"):
+        assert word in told
+
+
+def test_every_error_is_exported() -> None:
+    kinds = [value for value in vars(offturn.errors).values() if isinstance(value, type)]
+    errors = {kind.__name__ for kind in kinds if issubclass(kind, OffturnError)}
+    assert errors == set(offturn.errors.__all__)
+    assert errors <= set(offturn.__all__)

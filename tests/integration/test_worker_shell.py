@@ -1,0 +1,198 @@
+"""Jobs in a worker in this process: arq's traps."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from arq import constants
+from arq.worker import Worker
+from redis.asyncio import Redis
+from redis.exceptions import WatchError
+
+from offturn.connect import open_redis
+from offturn.doorbell import Doorbell, job_id
+from offturn.embedded import open_server
+from offturn_config.errors import InvalidSetting
+from offturn_config.keys import QUEUE, SessionKey
+from offturn_config.settings import load_worker_settings
+from offturn_worker.app import Servers, open_servers
+from offturn_worker.poller import Poller
+from tests.integration.shell import KEY, Compaction, lock_of, settings, until, until_empty, working
+
+
+async def test_a_rung_job_runs_and_leaves_nothing_in_arq(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    async with working(settings(valkey_url), compact):
+        await Doorbell(redis).ring(KEY, 1)
+        await until(lambda: compact.begun)
+        await until_empty(redis)
+        assert await redis.keys("arq:*") == []
+    assert compact.begun == ["s1"]
+    assert await redis.keys(f"{QUEUE}*") == []  # the health key too
+
+
+async def test_a_used_id_can_be_rung_again(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    async with working(settings(valkey_url), compact):
+        for _ in range(2):
+            assert await Doorbell(redis).ring(KEY, 1)
+            await until(lambda: compact.begun)
+            compact.begun.clear()
+            await until_empty(redis)
+
+
+async def test_the_lock_lasts_one_lease_and_is_renewed(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    compact.go.clear()
+    async with working(settings(valkey_url, job_timeout=600.0), compact):
+        await Doorbell(redis).ring(KEY, 1)
+        await until(lambda: compact.begun)
+        for _ in range(8):  # twice the lease, in all
+            assert 0 < await redis.pttl(lock_of(KEY)) <= 1000
+            await asyncio.sleep(0.25)
+        compact.go.set()
+        await until_empty(redis)
+        assert not await redis.exists(lock_of(KEY))
+    assert compact.begun == ["s1"]
+
+
+async def test_a_lost_lock_starts_no_twin_in_this_process(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    compact.go.clear()
+    async with working(settings(valkey_url), compact):
+        await Doorbell(redis).ring(KEY, 1)
+        await until(lambda: compact.begun)
+        await redis.delete(lock_of(KEY))
+        await asyncio.sleep(0.2)
+        compact.go.set()
+        await until_empty(redis)
+    assert compact.begun == ["s1"]
+
+
+async def test_a_bad_job_is_dropped_and_the_worker_goes_on(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    async with working(settings(valkey_url), compact):
+        for number, payload in enumerate([b"\x80\x04}.", b"{}", b'{"t":null,"f":"x","a":[],"k":{},"et":1}', b"[]"]):
+            await redis.psetex(f"{constants.job_key_prefix}bad{number}", 60_000, payload)
+            await redis.zadd(QUEUE, {f"bad{number}": 1})
+        no_tenant = b'{"t":null,"f":"compact_session","a":["NOT A TENANT","s",1],"k":{},"et":1}'
+        await redis.psetex(f"{constants.job_key_prefix}bad", 60_000, no_tenant)
+        await redis.zadd(QUEUE, {"bad": 1, "expired": 1})
+        await until_empty(redis)
+        await Doorbell(redis).ring(KEY, 1)
+        await until(lambda: compact.begun == ["s1"])
+        await until_empty(redis)
+        assert await redis.keys("arq:result:*") == []
+
+
+async def test_no_more_jobs_at_a_time_than_allowed(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    compact.go.clear()
+    async with working(settings(valkey_url, max_jobs=2), compact):
+        for number in range(5):
+            await Doorbell(redis).ring(SessionKey("default", f"s{number}"), 1)
+        await until(lambda: len(compact.begun) == 2)
+        await asyncio.sleep(0.2)
+        assert len(compact.begun) == 2
+        compact.go.set()
+        await until(lambda: len(compact.begun) == 5)
+        await until_empty(redis)
+
+
+async def test_a_connection_lost_while_taking_a_lock_costs_no_slot(
+    redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compact, real = Compaction(), Worker.start_jobs
+    faults: list[int] = []
+
+    async def breaking(self: Worker, job_ids: list[bytes]) -> None:
+        if job_ids and len(faults) < 10:  # more often than there are slots
+            faults.append(1)
+            await self.sem.acquire()
+            self.job_counter += 1
+            raise WatchError("A ConnectionError occurred on while watching one or more keys")
+        await real(self, job_ids)
+
+    monkeypatch.setattr(Worker, "start_jobs", breaking)
+    poller = Poller(redis, compact, settings(valkey_url, max_jobs=2), lambda: None)
+    await Doorbell(redis).ring(KEY, 1)
+    for _ in range(10):
+        poller._resume_at = 0
+        await poller._poll_iteration()
+    assert (len(faults), poller.job_counter) == (10, 0)
+    poller._resume_at = 0
+    await poller._poll_iteration()
+    await poller.drain(5)
+    assert compact.begun == ["s1"]
+
+
+async def test_after_losing_redis_it_waits_one_lease(redis: Redis, valkey_url: str) -> None:
+    poller = Poller(redis, Compaction(), settings(valkey_url), lambda: None)
+    await poller._lose(ConnectionError())
+    await poller._poll_iteration()
+    assert not poller.allow_pick_jobs
+    poller._resume_at = poller.loop.time()
+    await poller._poll_iteration()
+    assert poller.allow_pick_jobs
+
+
+async def test_no_time_to_drain_cancels_and_hands_back(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    compact.go.clear()
+    async with working(settings(valkey_url, drain_seconds=0.0), compact):
+        await Doorbell(redis).ring(KEY, 1)
+        await until(lambda: compact.begun)
+    assert compact.cancelled == ["s1"]
+    assert not await redis.exists(lock_of(KEY))
+    assert await redis.zrange(QUEUE, 0, -1) == [job_id(KEY, 1).encode()]
+    assert await redis.exists(constants.job_key_prefix + job_id(KEY, 1))
+
+
+async def test_cancelled_from_outside_it_leaves_no_job_running(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    compact.go.clear()
+    async with working(settings(valkey_url), compact, asked=None):
+        await Doorbell(redis).ring(KEY, 1)
+        await until(lambda: compact.begun)
+    assert compact.cancelled == ["s1"]
+    assert not await redis.exists(lock_of(KEY))
+
+
+async def test_a_job_over_its_time_is_cancelled_and_forgotten_by_arq(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    compact.go.clear()
+    async with working(settings(valkey_url, job_timeout=0.2), compact):
+        await Doorbell(redis).ring(KEY, 1)
+        await until(lambda: compact.cancelled)
+        await until_empty(redis)
+        assert await redis.keys("arq:*") == []
+
+
+async def test_an_unreachable_store_is_told_without_secrets() -> None:
+    values = load_worker_settings(store_url="redis://user:hunter2@127.0.0.1:1/0", timeout=0.5)
+    with pytest.raises(InvalidSetting) as caught:
+        async with open_servers(values):
+            pass
+    assert "OFFTURN_STORE_URL = 'redis://***@127.0.0.1:1/0': no answer" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+async def test_a_queue_of_its_own(redis: Redis, valkey_url: str, tmp_path: Path) -> None:
+    server, compact = open_server(tmp_path), Compaction()
+    values = settings(valkey_url, queue_url=f"redis://127.0.0.1:{server.port}/0")
+    async with working(values, compact):
+        client = await open_redis(str(values.queue_url), timeout=1)
+        await Doorbell(client).ring(KEY, 1)
+        await until(lambda: compact.begun)
+        await until_empty(client)
+        await client.aclose()
+    server.close()
+    assert await redis.dbsize() == 0
+
+
+def test_servers_are_listed_once() -> None:
+    one = Redis()
+    assert Servers(store=one, queue=one).each == (one,)
+    assert len(Servers(store=one, queue=Redis()).each) == 2
