@@ -1,0 +1,141 @@
+"""One worker process: connections, the poller, the sweep, health, and the way down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from offturn import recipe
+from offturn.doorbell import Doorbell
+from offturn.stopping import stop as stop_tasks
+from offturn.store.sessions import SessionStore
+from offturn.summarizer import AnySummarizer
+from offturn_config.settings import WorkerSettings
+from offturn_worker.health import Health
+from offturn_worker.jobs import Compact
+from offturn_worker.logs import described, unhandled_logged
+from offturn_worker.poller import Poller
+from offturn_worker.pulse import Pulse
+from offturn_worker.server import connect, warn_of_settings
+from offturn_worker.shutdown import stop_on_signal
+from offturn_worker.sweep import Sweep
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """What `started` is told, once the worker takes jobs. `health_port` is None where health is off."""
+
+    worker_id: str
+    health_port: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """The clients of store and queue; often one and the same."""
+
+    store: Redis
+    queue: Redis
+
+    @property
+    def each(self) -> tuple[Redis, ...]:
+        return (self.store,) if self.store is self.queue else (self.store, self.queue)
+
+
+async def run_worker(
+    settings: WorkerSettings,
+    *,
+    summarizer: AnySummarizer,
+    started: Callable[[Running], None] | None = None,
+    store: Callable[[Redis], SessionStore] = SessionStore,
+) -> None:
+    """Compact sessions until SIGTERM, SIGINT or cancellation. Raises InvalidSetting if it cannot start.
+
+    store: makes what jobs work on.
+    """
+    async with open_servers(settings) as servers:
+        compact = partial(
+            recipe.run,
+            store=store(servers.store),
+            doorbell=Doorbell(servers.queue),
+            summarizer=summarizer,
+            lease_ms=settings.lease_ms,
+            worker_id=settings.worker_id,
+        )
+        await serve(settings, servers, compact, started)
+
+
+async def serve(
+    settings: WorkerSettings, servers: Servers, compact: Compact, started: Callable[[Running], None] | None = None
+) -> None:
+    """The worker around any `compact`. The first signal drains, the second ends the process."""
+    pulse = Pulse("poll", "sweep")
+    poller = Poller(servers.queue, compact, settings, partial(pulse.beat, "poll"))
+    ring = Doorbell(servers.queue).ring
+    sweep = Sweep(SessionStore(servers.store), ring, seconds=settings.sweep_seconds, beat=partial(pulse.beat, "sweep"))
+    with unhandled_logged(), stop_on_signal() as stop:
+        health = Health(pulse, servers.each, stop.is_set)
+        async with health.served(settings.health_host, settings.health_port) as port, _drained(poller, settings, stop):
+            if started:
+                started(Running(worker_id=settings.worker_id, health_port=port))
+            log.info("started", worker=settings.worker_id, max_jobs=settings.max_jobs, health_port=port)
+            await _until(stop, poller.main(), sweep.run(), pulse.watch())
+
+
+@asynccontextmanager
+async def open_servers(settings: WorkerSettings) -> AsyncIterator[Servers]:
+    """Clients of servers that answer, closed after the block. Raises InvalidSetting."""
+    async with AsyncExitStack() as stack:
+        store = await connect(settings.store_url, seconds=settings.timeout, setting="OFFTURN_STORE_URL")
+        stack.push_async_callback(store.aclose)
+        queue = store
+        if settings.queue_url and settings.queue_url != settings.store_url:
+            queue = await connect(settings.queue_url, seconds=settings.timeout, setting="OFFTURN_QUEUE_URL")
+            stack.push_async_callback(queue.aclose)
+        servers = Servers(store=store, queue=queue)
+        for redis in servers.each:
+            await warn_of_settings(redis)
+        yield servers
+
+
+@asynccontextmanager
+async def _drained(poller: Poller, settings: WorkerSettings, stop: asyncio.Event) -> AsyncIterator[None]:
+    """Leave with no job running: asked to stop, they get their time; cancelled or broken, they are cancelled."""
+    try:
+        yield
+    finally:
+        cancelled = await poller.drain(settings.drain_seconds if stop.is_set() else 0)
+        await _forget(poller)
+        log.info("stopped", worker=settings.worker_id, cancelled=cancelled)
+
+
+async def _forget(poller: Poller) -> None:
+    try:
+        await poller.pool.delete(poller.health_check_key)
+    except (RedisError, OSError):
+        log.info("health_key_left")  # it expires by itself
+
+
+async def _until(stop: asyncio.Event, *loops: Coroutine[None, None, None]) -> None:
+    """Run the loops until asked to stop. A loop that ends by itself is a bug and ends the worker with its error."""
+    tasks = [asyncio.create_task(loop) for loop in (_asked(stop), *loops)]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await stop_tasks(*tasks)
+    for task in done:
+        if not task.cancelled() and (error := task.exception()):
+            log.error("loop_ended", **described(error))
+            raise error
+
+
+async def _asked(stop: asyncio.Event) -> None:
+    await stop.wait()

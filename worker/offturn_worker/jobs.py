@@ -1,0 +1,52 @@
+"""The one arq function: a name comes in, the recipe runs, nothing goes back to arq.
+
+arq never retries on our behalf: what an outcome does to a session is in the store, and the sweep rings again. So the
+function does not raise; only a cancelled one does, which hands the job to another worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import structlog
+
+from offturn_config.keys import SessionKey
+from offturn_engine.outcome import Outcome, name, reason
+from offturn_worker.lease import lock_kept
+from offturn_worker.logs import described
+
+Compact = Callable[[SessionKey], Awaitable[Outcome]]
+"""Compacts one session if it is due and free: `offturn.recipe.run` with everything but the session given."""
+
+log = structlog.get_logger(__name__)
+
+
+async def compact_session(ctx: Mapping[str, Any], tenant: str, session: str, request_no: int) -> None:
+    """`ctx` holds arq's `redis` and `job_id`, and our `compact` and `lease_ms`."""
+    started = time.monotonic()
+    job = log.bind(tenant=tenant, session=session, request=request_no)
+    try:
+        async with lock_kept(ctx["redis"], ctx["job_id"], ctx["lease_ms"]):
+            outcome = await ctx["compact"](SessionKey(tenant, session))
+    except asyncio.CancelledError:
+        job.info("job_cancelled", ms=_ms(started))
+        raise
+    except Exception as error:  # noqa: BLE001 - arq would log its text, which may quote a message
+        job.error("job_failed", ms=_ms(started), **described(error))
+    else:
+        job.info("job_done", ms=_ms(started), **_facts(outcome))
+
+
+def _facts(outcome: Outcome) -> dict[str, object]:
+    names = ("generation", "tokens_before", "tokens_after", "method", "provisional", "fallback")
+    facts: dict[str, object] = {field: value for field in names if (value := getattr(outcome, field, ""))}
+    if why := reason(outcome):
+        facts["reason"] = why
+    return {"outcome": name(outcome), **facts}
+
+
+def _ms(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)

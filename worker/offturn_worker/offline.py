@@ -1,0 +1,147 @@
+"""One compaction of a conversation that lies in a file: the engine and a summarizer, no store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any, Self
+
+from offturn.summarise import Unavailable, summarise
+from offturn.summarizer import AnySummarizer, Extractive
+from offturn_config.policy import Policy
+from offturn_engine.accept import accept
+from offturn_engine.compaction import NOTHING, Compaction
+from offturn_engine.draft import Candidate
+from offturn_engine.errors import SummarizerError
+from offturn_engine.files import Conversation
+from offturn_engine.formats import get
+from offturn_engine.messages import RawMessage
+from offturn_engine.outcome import NO_GAIN
+from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, plan
+from offturn_engine.render import render
+
+LEAST_WINDOW = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What became of one conversation. Tokens are estimates; `messages` is what to send next."""
+
+    messages: list[RawMessage]
+    messages_before: int
+    tokens_before: int
+    tokens_after: int
+    outcome: str
+    reason: str = ""
+    record: Compaction = NOTHING
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def unchanged(cls, conversation: Conversation, tokens: int, reason: str) -> Self:
+        """For a conversation that stays as it is."""
+        return cls(
+            messages=list(conversation.messages),
+            messages_before=len(conversation.messages),
+            tokens_before=tokens,
+            tokens_after=tokens,
+            outcome="skipped",
+            reason=reason,
+            notes=conversation.notes,
+        )
+
+    @classmethod
+    def nothing(cls) -> Self:
+        """For a file without a conversation."""
+        return cls(
+            messages=[], messages_before=0, tokens_before=0, tokens_after=0, outcome="skipped", reason="no_conversation"
+        )
+
+    @property
+    def method(self) -> str:
+        """How it was made; `none` where nothing was."""
+        return self.record.method if self.outcome != "skipped" else "none"
+
+    @property
+    def edits(self) -> dict[str, int]:
+        """Parts changed in messages that stayed, by rule."""
+        return dict(Counter(edit.rule for edit in self.record.edits))
+
+    def facts(self) -> dict[str, Any]:
+        """For `--json`: counts and sizes. `messages` counts what is left."""
+        return {
+            "messages": len(self.messages),
+            "messages_before": self.messages_before,
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "method": self.method,
+            "ranges": [list(pair) for pair in self.record.covered],
+            "edits": self.edits,
+            "audit": self.record.audit.model_dump(),
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(slots=True)
+class PaidHere:
+    """Results that were paid for, for the length of one run."""
+
+    kept: dict[str, str] = field(default_factory=dict)
+
+    async def get(self, key: str) -> str | None:
+        return self.kept.get(key)
+
+    async def put(self, key: str, value: str) -> None:
+        self.kept[key] = value
+
+
+async def compact_conversation(
+    conversation: Conversation, policy: Policy, window: int | None, summarizer: AnySummarizer
+) -> Result:
+    """A manual request. Without a window: the one for which the conversation has just reached the soft level.
+
+    Raises InvalidPolicy for a window the policy cannot work with, SummarizerError when the model cannot be asked.
+    """
+    fmt = get(conversation.format)
+    path = [fmt.parse(raw, index=i).placed(i) for i, raw in enumerate(conversation.messages)]
+    before = render(path, NOTHING, fmt).tokens
+    size = window or max(ceil(before / policy.trigger.soft), LEAST_WINDOW)
+
+    planned = plan(path, NOTHING, fmt, policy=policy, limits=policy.limits(size), reason="manual")
+    if isinstance(planned, Skip):
+        return Result.unchanged(conversation, before, planned.reason)
+    candidate = planned.candidate if isinstance(planned, PruneOnly) else await _summarised(planned, summarizer)
+    if rejected := accept(candidate, minimum_gain=policy.size.minimum_gain):
+        return Result.unchanged(conversation, before, rejected.reason if rejected.broken else NO_GAIN)
+    return _result(candidate, conversation)
+
+
+async def _summarised(planned: Summarise, summarizer: AnySummarizer) -> Candidate:
+    written = await summarise(planned, summarizer, PaidHere())
+    if isinstance(written, Unavailable):
+        raise SummarizerError(
+            written.kind,
+            f"summarizer {model_name(summarizer)} gave no usable answer ({written.kind}): name another with --summarizer",
+            retryable=written.try_again,
+        )
+    return apply(planned, written.sections, spent=written.spent, model=written.model)
+
+
+def _result(candidate: Candidate, conversation: Conversation) -> Result:
+    record = candidate.compaction
+    return Result(
+        messages=candidate.rendering.messages,
+        messages_before=len(conversation.messages),
+        tokens_before=record.tokens_before,
+        tokens_after=record.tokens_after,
+        outcome="pruned" if record.method == "prune" else "compacted",
+        record=record,
+        notes=conversation.notes,
+    )
+
+
+def model_name(summarizer: AnySummarizer) -> str:
+    """For messages: `anthropic:...`, or `extractive`."""
+    return "extractive" if isinstance(summarizer, Extractive) else summarizer.model
