@@ -1,0 +1,71 @@
+"""Help, version, and how a bad value is told: by the option where one gave it, else by the variable."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+
+import pytest
+
+import offturn as package
+from tests.acceptance.command import offturn
+from tests.acceptance.test_compact import conversation
+
+TALK = json.dumps(conversation()).encode()
+
+
+def test_the_version_is_the_installed_one() -> None:
+    done = offturn("--version")
+
+    assert package.__version__ == version("offturn")
+    assert (done.returncode, done.stdout.decode()) == (0, f"offturn {version('offturn')}\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (("compact",), "openai:MODEL or openai:MODEL@URL"),
+        (("worker",), "openai:MODEL or openai:MODEL@URL"),
+        (("local",), "openai:MODEL or openai:MODEL@URL"),
+        (("compact",), "A compaction asked for by hand happens at any size."),
+        (("session", "list"), "else OFFTURN_STORE_URL, else redis://localhost:6379/0"),
+        (("import",), "else OFFTURN_TENANT, else default"),
+    ],
+)
+def test_help_is_whole(command: tuple[str, ...], told: str) -> None:
+    text = offturn(*command, "--help", variables={"COLUMNS": "100", "TERM": "dumb"}).stdout.decode()
+    words = [word for word in text.split() if word != "│"]
+    assert told in " ".join(words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "told"),
+    [
+        (("session", "list", "--store", "http://x"), {}, "--store 'http://x': use redis://"),
+        (("session", "list"), {"OFFTURN_STORE_URL": "http://x"}, "OFFTURN_STORE_URL = 'http://x': use redis://"),
+        (("session", "list", "--tenant", "A"), {}, "--tenant 'A': use 1 to 64"),
+        (("session", "list"), {"OFFTURN_TENANT": "A"}, "OFFTURN_TENANT = 'A': use 1 to 64"),
+        (("compact", "-", "--summarizer", "nope:x"), {}, "--summarizer 'nope:x': no provider"),
+        (("compact", "-", "--summarizer", "nope:x"), {}, "or use extractive"),
+        (("compact", "-"), {"OFFTURN_SUMMARIZER": "nope:x"}, "OFFTURN_SUMMARIZER = 'nope:x': no provider"),
+        (("compact", "-", "--window", "10"), {}, "--window 10: a context window has at least"),
+        (("compact", "-", "--policy", "nope"), {}, "--policy 'nope': choose one of"),
+        (("worker", "--store", "redis://127.0.0.1:1/0"), {}, "--store 'redis://127.0.0.1:1/0': no answer"),
+    ],
+)
+def test_an_error_names_where_the_value_came_from(
+    arguments: tuple[str, ...], variables: dict[str, str], told: str
+) -> None:
+    done = offturn(*arguments, stdin=TALK, variables=variables)
+
+    assert done.returncode == 2
+    assert told in done.stderr.decode()
+    assert [line[:9] for line in done.stderr.decode().splitlines()] == ["offturn: "]
+
+
+def test_a_worker_warns_of_variables_that_nothing_reads() -> None:
+    misspelt = {"OFFTURN_MAX_JBOS": "1", "OFFTURN_STORE_URI": "redis://x", "OFFTURN_MAX_JOBS": "2"}
+    done = offturn("worker", "--store", "redis://127.0.0.1:1/0", variables=misspelt)
+
+    [line] = [line for line in done.stdout.splitlines() + done.stderr.splitlines() if b"unknown_variables" in line]
+    assert json.loads(line)["variables"] == ["OFFTURN_MAX_JBOS", "OFFTURN_STORE_URI"]

@@ -1,0 +1,71 @@
+"""`offturn session rewind|fork|purge|unblock|export` as a person calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.command import offturn
+from tests.acceptance.test_compact import conversation
+
+TALK = conversation(3)
+
+
+@pytest.fixture
+def store(tmp_path: Path, valkey_url: str) -> tuple[str, ...]:
+    """Options that name a tenant of its own, with one session."""
+    tenant = "".join(c for c in tmp_path.name.lower() if c.isalnum() or c in "-_")
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps(TALK))
+    options = ("--store", valkey_url, "--tenant", tenant)
+    done = offturn("import", str(file), "--session", "chat", "--format", "openai-chat", *options)
+    assert done.returncode == 0, done.stderr
+    return options
+
+
+def facts(*arguments: str) -> Any:
+    done = offturn("session", *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_rewind_fork_and_export(store: tuple[str, ...]) -> None:
+    fork = facts("fork", "chat", "copy", "--at", "m4", *store)
+    rewound = facts("rewind", "chat", "--to", "m2", *store)
+    lines = offturn("session", "export", "chat", *store)
+    listed = facts("list", *store)
+
+    assert (fork["session"], fork["messages"]) == ("copy", 5)
+    assert (rewound["session"], rewound["messages"]) == ("chat", 3)
+    exported = [json.loads(line) for line in lines.stdout.splitlines()]
+    assert exported == facts("export", "chat", *store)
+    assert [line["message"] for line in exported if line["kind"] == "message"] == TALK
+    assert sum(line.get("on_path", False) for line in exported) == 3
+    assert [(row["session"], row["messages"]) for row in listed] == [("chat", 3), ("copy", 5)]
+
+
+def test_purge_asks_and_the_list_goes_on(store: tuple[str, ...]) -> None:
+    refused = offturn("session", "purge", "chat", *store)
+    purged = facts("purge", "chat", "--yes", *store)
+    gone = offturn("session", "rewind", "chat", *store)
+
+    assert (refused.returncode, refused.stdout) == (2, b"")
+    assert b"--yes" in refused.stderr
+    assert purged == {"session": "chat", "messages": len(TALK), "purged": True}
+    assert facts("list", *store) == []
+    assert gone.returncode == 2
+    assert b"does not exist" in gone.stderr
+
+
+def test_unblock_and_what_is_refused(store: tuple[str, ...]) -> None:
+    told = offturn("session", "unblock", "chat", *store)
+    refused = offturn("session", "rewind", "chat", "--turns", "7", *store)
+    no_message = offturn("session", "rewind", "chat", "--to", "row 9", *store)
+
+    assert told.stdout == b"session chat: nothing is due\n"
+    assert refused.returncode == no_message.returncode == 2
+    assert b"the path has 1" in refused.stderr
+    assert b"not on the path" in no_message.stderr

@@ -1,0 +1,111 @@
+"""`offturn compact FILE`: one compaction of a transcript file, offline, without a server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from offturn_config.errors import InvalidSetting
+from offturn_config.presets import DEFAULT, load
+from offturn_config.settings import load_worker_settings
+from offturn_engine.files import Conversation, read
+from offturn_worker.cli.account import account
+from offturn_worker.cli.options import SummarizerName, named_as_given
+from offturn_worker.cli.output import out, print_json, progress, say
+from offturn_worker.offline import Result, compact_conversation
+from offturn_worker.summarizers import build
+
+File = Annotated[Path, typer.Argument(help="A transcript file; - reads standard input.", show_default=False)]
+FormatName = Annotated[
+    str | None, typer.Option("--format", help="openai-chat, anthropic, pi, taubench; else detected.")
+]
+WINDOW = (
+    "Tokens of the model's window; without it, the one for which the file has just reached the soft level. "
+    "A compaction asked for by hand happens at any size."
+)
+
+
+def compact(
+    file: File,
+    format_name: FormatName = None,
+    policy: Annotated[str, typer.Option(help="See `offturn policies`.")] = DEFAULT,
+    window: Annotated[int | None, typer.Option(min=1, help=WINDOW)] = None,
+    summarizer: SummarizerName = None,
+    output: Annotated[Path | None, typer.Option(help="Write the compacted messages here, as JSON.")] = None,
+    index: Annotated[int | None, typer.Option(min=0, help="Which conversation of the file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON value; without a terminal always.")] = False,
+) -> None:
+    """Compact a transcript file offline and say what was kept, cleared and summarised."""
+    with named_as_given(summarizer=summarizer):
+        settings = load_worker_settings(summarizer=summarizer)
+        model = build(settings)
+    conversations = read(read_bytes(file), format=format_name)
+    chosen = conversations if index is None else [numbered(conversations, index)]
+    several = len(chosen) > 1
+    if several and output:
+        raise InvalidSetting(f"--output: the file holds {len(conversations)} conversations: choose one with --index")
+    if output:
+        _refuse_unwritable(output)
+    with named_as_given(policy=policy, window=window):
+        rules = load(policy)
+        if window is not None:
+            rules.limits(window)
+    with progress(f"compacting {len(chosen)} conversation(s) with {settings.summarizer}"):
+        results = [asyncio.run(compact_conversation(one, rules, window, model)) for one in chosen]
+    if output:
+        _write(output, results[0].messages if results else [])
+    results = results or [Result.nothing()]
+    if as_json or not out.is_terminal:
+        print_json([result.facts() for result in results] if several else results[0].facts())
+        return
+    for number, result in enumerate(results):
+        if several:
+            out.print(f"conversation {number}", markup=False)
+        out.print("\n".join(account(result)), markup=False)
+    if output:
+        say(f"written to {output}")
+
+
+def _refuse_unwritable(output: Path) -> None:
+    """Before the work, which may cost money. What is neither a file nor a folder (a pipe, a device) is left alone."""
+    if output.exists() and not output.is_file() and not output.is_dir():
+        return
+    new = not output.exists()
+    try:
+        output.open("ab").close()
+        if new:
+            output.unlink()
+    except OSError as error:
+        raise _unwritable(output, error) from None
+
+
+def _unwritable(output: Path, error: OSError) -> InvalidSetting:
+    return InvalidSetting(f"--output {str(output)!r}: {error.strerror or error}: name another file")
+
+
+def _write(output: Path, messages: list[Any]) -> None:
+    try:
+        output.write_text(json.dumps(messages, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise _unwritable(output, error) from None
+
+
+def numbered(conversations: Sequence[Conversation], index: int) -> Conversation:
+    """The conversation `--index` names. Raises InvalidSetting."""
+    if index >= len(conversations):
+        raise InvalidSetting(f"--index {index}: the file holds {len(conversations)} conversations, counted from 0")
+    return conversations[index]
+
+
+def read_bytes(file: Path) -> bytes:
+    """The file's bytes; raises InvalidSetting where it cannot be read."""
+    try:
+        return sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    except OSError as error:
+        raise InvalidSetting(f"FILE {str(file)!r}: {error.strerror or error}") from None

@@ -1,0 +1,133 @@
+"""`offturn session rewind|fork|purge|unblock|export`: what changes a session, ends it, or takes it elsewhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from offturn import CompactionClient, InvalidSetting, Session
+from offturn_engine.handles import parse_handle
+from offturn_worker.cli.options import StoreUrl, Tenant
+from offturn_worker.cli.output import out, print_json
+from offturn_worker.cli.store import AsJson, SessionId, existing, with_client
+
+T = TypeVar("T")
+
+Place = Annotated[str | None, typer.Option("--to", help="The message that becomes the last one: m12, or its own id.")]
+
+
+def rewind(
+    session_id: SessionId,
+    to: Place = None,
+    turns: Annotated[int, typer.Option(min=1, help="Turns to take back, where no message is named.")] = 1,
+    store: StoreUrl = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the newest messages off the path. They stay in the log."""
+
+    async def work(session: Session) -> dict[str, Any]:
+        await session.rewind(to=_ref(to), turns=turns)
+        return asdict(await session.status())
+
+    facts = _with_session(store, tenant, session_id, work)
+    text = f"{facts['messages']} messages are on the path, generation {facts['generation']} is in force"
+    _tell(facts, f"session {session_id}: {text}", as_json)
+
+
+def fork(
+    session_id: SessionId,
+    new_id: Annotated[str, typer.Argument(help="The id of the copy; no session may have it.")],
+    at: Annotated[str | None, typer.Option("--at", help="The last message to copy: m12, or its own id.")] = None,
+    store: StoreUrl = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the path into a new session. Generations are not copied."""
+
+    async def work(session: Session) -> dict[str, Any]:
+        return asdict(await (await session.fork(new_id, at=_ref(at))).status())
+
+    facts = _with_session(store, tenant, session_id, work)
+    _tell(facts, f"session {new_id}: {facts['messages']} messages of {session_id}", as_json)
+
+
+def unblock(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
+    """Let a session be compacted again that was parked because too many jobs died."""
+
+    async def work(session: Session) -> dict[str, Any]:
+        await session.unblock()
+        return asdict(await session.status())
+
+    facts = _with_session(store, tenant, session_id, work)
+    _tell(facts, f"session {session_id}: {'a compaction is due' if facts['due'] else 'nothing is due'}", as_json)
+
+
+def purge(
+    session_id: SessionId,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: StoreUrl = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a session: its log, generations, replies and events."""
+
+    async def work(session: Session) -> dict[str, Any]:
+        messages = (await session.status()).messages
+        await session.purge()
+        return {"session": session_id, "messages": messages, "purged": True}
+
+    if not yes:
+        if not sys.stdin.isatty():
+            raise InvalidSetting(f"purge of {session_id!r} cannot be undone: say --yes")
+        typer.confirm(f"Delete session {session_id}? This cannot be undone", abort=True)
+    facts = _with_session(store, tenant, session_id, work)
+    _tell(facts, f"session {session_id}: purged", as_json)
+
+
+def export(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
+    """Everything on stdout, one JSON value per line; with --json one list. It holds the conversation."""
+
+    async def work(session: Session) -> list[dict[str, Any]]:
+        lines = []
+        async for line in session.export():
+            if as_json:
+                lines.append(line)
+            else:
+                sys.stdout.write(json.dumps(line) + "\n")
+        return lines
+
+    lines = _with_session(store, tenant, session_id, work)
+    if as_json:
+        print_json(lines)
+
+
+def add_to(app: typer.Typer) -> None:
+    """The commands join those that look at sessions."""
+    for command in (rewind, fork, unblock, purge, export):
+        app.command(command.__name__)(command)
+
+
+def _ref(text: str | None) -> int | str | None:
+    """`m12` names a seq, as in views; anything else is the host's own id."""
+    named = parse_handle(text or "")
+    return named[0] if named and named[1] is None else text
+
+
+def _with_session(store: str | None, tenant: str | None, session_id: str, work: Callable[[Session], Awaitable[T]]) -> T:
+    async def run(client: CompactionClient) -> T:
+        return await work(await existing(client, session_id))
+
+    return with_client(store, tenant, run)
+
+
+def _tell(facts: dict[str, Any], text: str, as_json: bool) -> None:
+    if as_json:
+        print_json(facts)
+    else:
+        out.print(text, markup=False)

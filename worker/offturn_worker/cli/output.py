@@ -1,0 +1,48 @@
+"""What a command prints: people get tables, pipes get plain text, `--json` gets one JSON value on stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+out = Console(soft_wrap=True, highlight=False)
+err = Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """One JSON value; lone surrogates and other odd text stay escaped."""
+    sys.stdout.write(json.dumps(value, indent=2 if sys.stdout.isatty() else None) + "\n")
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table on a terminal, tab-separated lines with a header in a pipe."""
+    if not out.is_terminal:
+        for row in (columns, *rows):
+            sys.stdout.write("\t".join(map(str, row)) + "\n")  # rich would make spaces of the tabs
+        return
+    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        table.add_row(*map(str, row))
+    out.print(table)
+
+
+def say(text: str) -> None:
+    """A line for people, on stderr, so that stdout holds results only."""
+    err.print(text, markup=False)
+
+
+@contextmanager
+def progress(text: str) -> Iterator[None]:
+    """A spinner on a terminal, one line elsewhere, while something takes long."""
+    if err.is_terminal:
+        with err.status(text):
+            yield
+    else:
+        say(text)
+        yield

@@ -1,0 +1,70 @@
+"""`offturn worker` and `offturn local`: the processes that compact."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import structlog
+import typer
+
+from offturn_config.settings import load_worker_settings, unknown_variables
+from offturn_worker.app import Running, run_worker
+from offturn_worker.cli.options import StoreUrl, SummarizerName, named_as_given
+from offturn_worker.cli.output import say
+from offturn_worker.logs import configure_logging
+from offturn_worker.summarizers import build
+
+SNIPPET = """
+import asyncio, offturn
+
+async def main():
+    async with offturn.CompactionClient.from_url("{url}") as client:
+        session = client.session("hello", format="openai-chat", window=128_000)
+        await session.record([{{"role": "user", "content": "Hello. Answer in one word."}}])
+        view = await session.view()
+        print(view.kwargs(), view.tokens)
+
+asyncio.run(main())
+"""
+
+log = structlog.get_logger(__name__)
+
+
+def worker(store: StoreUrl = None, summarizer: SummarizerName = None) -> None:
+    """Run one worker process until SIGTERM or Ctrl-C. Settings: OFFTURN_* variables, see docs/settings.md."""
+    with named_as_given(store_url=store, summarizer=summarizer):
+        settings = load_worker_settings(store_url=store, summarizer=summarizer)
+        configure_logging(level=settings.log_level, style=settings.log_format)
+        if unknown := unknown_variables():
+            log.warning("unknown_variables", variables=unknown, remedy="see docs/settings.md for those that are read")
+        asyncio.run(run_worker(settings, summarizer=build(settings)))
+
+
+def local(
+    data: Annotated[Path, typer.Option(help="Folder of the embedded Valkey; kept between runs.")] = Path("~/.offturn"),
+    summarizer: SummarizerName = None,
+) -> None:
+    """An embedded Valkey and one worker, for a laptop. Ctrl-C stops both; the data stays."""
+    folder = data.expanduser().resolve()
+    url = f"embedded://{folder}"
+    with named_as_given(summarizer=summarizer):
+        settings = load_worker_settings(
+            store_url=url, summarizer=summarizer, log_format="console", log_level="warning", health_port=-1
+        )
+        model = build(settings)
+    configure_logging(level=settings.log_level, style=settings.log_format)
+
+    def started(running: Running) -> None:
+        say(f"store       {url}")
+        say(f"data        {folder}")
+        say(f"summarizer  {settings.summarizer}")
+        say(f"worker      {running.worker_id}")
+        say("Try it in another terminal, with the same Python:")
+        say(SNIPPET.format(url=url))
+        say("Ctrl-C stops the server and the worker; the data stays.")
+
+    say("starting the embedded Valkey and one worker ...")
+    asyncio.run(run_worker(settings, summarizer=model, started=started))
+    say("stopped")

@@ -1,0 +1,153 @@
+"""`offturn session ...`: look at sessions, and move between their generations; `moving` has the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from offturn import CompactionClient, Session
+from offturn.config import ANY_WINDOW
+from offturn_engine.formats import get
+from offturn_worker.cli.options import StoreUrl, Tenant
+from offturn_worker.cli.output import out, print_json, print_table, say
+from offturn_worker.cli.store import AsJson, SessionId, existing, with_client
+from offturn_worker.cli.timeline import timeline
+
+typer_app = typer.Typer(help="List, show, view and roll back sessions.", no_args_is_help=True)
+
+
+@typer_app.command("list")
+def list_sessions(store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
+    """All sessions of the tenant, with size, generation and whether work is due."""
+
+    async def work(client: CompactionClient) -> list[dict[str, Any]]:
+        names = [key.session for key in await client.sessions()]
+        living = [
+            name for name in names if await client.stored_config(name) is not None
+        ]  # of a purged one the name stays
+        return [asdict(await (await existing(client, name)).status()) for name in living]
+
+    rows = with_client(store, tenant, work)
+    if as_json:
+        print_json(rows)
+        return
+    _print_rows(
+        rows, "session", "messages", "tokens", "generation", "current", "requirement", "due", "running", "policy"
+    )
+    for row in rows:
+        _tell_waiting(row)
+
+
+@typer_app.command("show")
+def show(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
+    """Sizes, generations, and input, cached and output tokens per turn with compactions marked."""
+
+    async def work(client: CompactionClient) -> dict[str, Any]:
+        session = await existing(client, session_id)
+        return {
+            "status": asdict(await session.status()),
+            "generations": [asdict(one) for one in await session.generations()],
+            "turns": timeline(await session.events(), await _asked(session)),
+        }
+
+    facts = with_client(store, tenant, work)
+    if as_json:
+        print_json(facts)
+        return
+    print_table(("field", "value"), list(facts["status"].items()))
+    _tell_waiting(facts["status"])
+    out.print("\ngenerations", markup=False)
+    _print_rows(
+        facts["generations"], "number", "method", "reason", "covered", "tokens_after", "in_force", "provisional"
+    )
+    out.print("\nturns", markup=False)
+    _print_rows(facts["turns"], "event", "input", "cached", "output", "detail")
+
+
+@typer_app.command("view")
+def view(
+    session_id: SessionId,
+    generation: Annotated[int | None, typer.Option(min=0, help="Another than the one in force; 0 is raw.")] = None,
+    store: StoreUrl = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """The messages of a generation, whatever window they would need. Nothing is adopted or changed."""
+
+    async def work(client: CompactionClient) -> dict[str, Any]:
+        session = await existing(client, session_id)
+        number = (await session.status()).generation if generation is None else generation
+        shown = await session.view(generation=number, window=ANY_WINDOW)
+        return {"generation": shown.generation, "tokens": shown.tokens, "messages": list(shown.messages)}
+
+    facts = with_client(store, tenant, work)
+    if as_json or not out.is_terminal:
+        print_json(facts)
+        return
+    for message in facts["messages"]:
+        out.print(f"[bold]{message['role']}[/bold]")
+        out.print(str(message.get("content") or message.get("tool_calls") or "")[:2_000], markup=False)
+
+
+@typer_app.command("events")
+def events(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
+    """What happened, oldest first: names, numbers and sizes, never content."""
+
+    async def work(client: CompactionClient) -> list[dict[str, Any]]:
+        session = await existing(client, session_id)
+        return [{"id": one.id, "at": one.at, "kind": one.kind, **one.fields} for one in await session.events()]
+
+    found = with_client(store, tenant, work)
+    if as_json:
+        print_json(found)
+        return
+    print_table(
+        ("id", "event", "facts"),
+        [
+            (one["id"], one["kind"], " ".join(f"{k}={v}" for k, v in one.items() if k not in ("id", "at", "kind")))
+            for one in found
+        ],
+    )
+
+
+@typer_app.command("rollback")
+def rollback(
+    session_id: SessionId,
+    generation: Annotated[int, typer.Option(min=0, help="The generation to put in force; 0 is the raw transcript.")],
+    force: Annotated[bool, typer.Option("--force", help="Also where its view is above the policy's ceiling.")] = False,
+    store: StoreUrl = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put an earlier (or again a later) generation in force. Nothing is deleted."""
+
+    async def work(client: CompactionClient) -> dict[str, Any]:
+        session = await existing(client, session_id)
+        await session.rollback(generation=generation, force=force)
+        return asdict(await session.status())
+
+    facts = with_client(store, tenant, work)
+    if as_json:
+        print_json(facts)
+    else:
+        out.print(f"session {session_id}: generation {facts['generation']} is in force", markup=False)
+
+
+async def _asked(session: Session) -> list[int]:
+    """Seqs of the human messages."""
+    raw = await session.view(generation=0, window=ANY_WINDOW)
+    seqs = [seq for low, high in raw.path for seq in range(low, high)]
+    fmt = get((await session.status()).format)
+    return [seq for seq, message in zip(seqs, raw.messages, strict=True) if fmt.parse(message).origin == "human"]
+
+
+def _tell_waiting(status: Mapping[str, Any]) -> None:
+    if status["current"] != status["generation"]:
+        say(f"session {status['session']}: generation {status['current']} waits for the host's next view to adopt it")
+
+
+def _print_rows(rows: Sequence[Mapping[str, Any]], *columns: str) -> None:
+    print_table(columns, [[row[column] for column in columns] for row in rows])
