@@ -1,0 +1,100 @@
+"""Declared and imported are the same set: no dependency is unused, none is missing, none is in the wrong extra."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.packaging.sources import PACKAGES, ROOT, shipped
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+MODULE_OF = {"pydantic-settings": "pydantic_settings"}
+
+
+def _modules_of(lines: list[str]) -> set[str]:
+    return {MODULE_OF.get(name, name) for name in (Requirement(line).name for line in lines) if name != "offturn"}
+
+
+BASE = _modules_of(PROJECT["dependencies"])
+EMBEDDED = _modules_of(EXTRAS["embedded"])
+WORKER = _modules_of(EXTRAS["worker"])
+
+BROUGHT_BY_BOTH_SDKS = {"httpx2"}  # their transport, whose errors reach us raw
+
+ALLOWED = {
+    "offturn_config": BASE,
+    "offturn_engine": BASE,
+    "offturn": BASE | EMBEDDED,
+    "offturn_models": BASE | WORKER | BROUGHT_BY_BOTH_SDKS,
+    "offturn_worker": BASE | EMBEDDED | WORKER,
+}
+FOR_TESTS_OF_HOSTS = "testing"  # offturn.testing may use the runner of the host's tests
+
+
+def imported(source: str) -> set[str]:
+    """Top-level names of every absolute import of a module, wherever in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+def _foreign(path: Path) -> set[str]:
+    names = imported(path.read_text()) - set(sys.stdlib_module_names) - set(PACKAGES)
+    return names - {"pytest"} if FOR_TESTS_OF_HOSTS in path.stem else names
+
+
+def test_imports_are_found_wherever_they_are() -> None:
+    source = "import a.b\nfrom c.d import e\nfrom . import f\ndef g():\n    try:\n        import h\n    finally: ...\n"
+    assert imported(source) == {"a", "c", "h"}
+
+
+@pytest.mark.parametrize("dependency", sorted(BASE | EMBEDDED | WORKER))
+def test_shipped_code_imports_each_declared_dependency(dependency: str) -> None:
+    users = [path for package in PACKAGES for path in shipped(package) if dependency in _foreign(path)]
+    assert users, f"{dependency} is declared, and nothing that is shipped imports it"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_import_is_undeclared(package: str) -> None:
+    undeclared = {
+        f"{path.relative_to(ROOT)}: {name}" for path in shipped(package) for name in _foreign(path) - ALLOWED[package]
+    }
+    assert not undeclared, f"not among what installs {package}"
+
+
+def test_settings_alone_read_the_environment() -> None:
+    readers = {
+        path.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for path in shipped(package)
+        if re.search(r"\bgetenv\(|\benviron(\.get\(|\[|\.setdefault\()", path.read_text())
+    }
+    assert readers == {"config/offturn_config/settings.py"}
+
+
+@pytest.mark.parametrize("sdk", ["anthropic", "openai"])
+def test_what_the_sdks_bring_is_theirs_to_bring(sdk: str) -> None:
+    brought = {Requirement(line).name for line in requires(sdk) or ()}
+    assert brought >= BROUGHT_BY_BOTH_SDKS
+
+
+def test_hosts_do_not_inherit_a_bound_of_redis() -> None:
+    [redis] = [Requirement(line) for line in PROJECT["dependencies"] if Requirement(line).name == "redis"]
+    assert not any(spec.operator in ("<", "<=", "==", "~=") for spec in redis.specifier)
+
+
+def test_arq_is_held_to_the_release_its_contract_was_read_from() -> None:
+    [arq] = [Requirement(line) for line in EXTRAS["worker"] if Requirement(line).name == "arq"]
+    assert str(arq.specifier) == "<0.29,>=0.28"
