@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from offturn_config.errors import InvalidSetting
@@ -103,6 +103,16 @@ class WorkerSettings(_Settings):
     worker_id: str = Field(
         default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}", min_length=1, description="names the process"
     )
+
+    @field_validator("job_timeout")
+    @classmethod
+    def _longer_than_a_call(cls, value: float, info: ValidationInfo) -> float:
+        call = info.data.get("summarizer_timeout", 0)
+        if value <= call:
+            raise ValueError(
+                f"must be above OFFTURN_SUMMARIZER_TIMEOUT ({call:g}), or a call is cut off and paid again"
+            )
+        return value
 
 
 S = TypeVar("S", bound=_Settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from abc import ABC, abstractmethod
 from typing import Any
 
 from hypothesis import strategies as st
@@ -114,7 +115,7 @@ Call = tuple[str, tuple[str, Raw]]
 """(call id, (tool, arguments))."""
 
 
-class Maker:
+class Maker(ABC):
     """Builds raw messages of one format. `opened` counts unanswered calls so far."""
 
     blank = False
@@ -122,21 +123,21 @@ class Maker:
     def __init__(self) -> None:
         self.opened = 0
 
+    @abstractmethod
     def human(self, draw: st.DrawFn, text: str) -> Raw:
         """A human's message."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reply(self, draw: st.DrawFn, text: str) -> Raw:
         """An assistant's text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def calls(self, draw: st.DrawFn, calls: list[Call], text: str) -> Raw:
         """An assistant message with calls."""
-        raise NotImplementedError
 
+    @abstractmethod
     def results(self, draw: st.DrawFn, results: list[Result]) -> list[Raw]:
         """The messages that answer."""
-        raise NotImplementedError
 
 
 class OpenAIMaker(Maker):

@@ -187,3 +187,9 @@ def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_field_says_what_it_is() -> None:
     silent = [name for name, field in WorkerSettings.model_fields.items() if not field.description]
     assert silent == []
+
+
+def test_a_job_may_not_end_before_a_model_call() -> None:
+    with pytest.raises(InvalidSetting, match=r"OFFTURN_JOB_TIMEOUT = .*60.*above OFFTURN_SUMMARIZER_TIMEOUT \(120\)"):
+        load_worker_settings(job_timeout=60.0)
+    assert load_worker_settings(job_timeout=60.0, summarizer_timeout=30.0).job_timeout == 60.0

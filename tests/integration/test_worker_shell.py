@@ -163,7 +163,7 @@ async def test_cancelled_from_outside_it_leaves_no_job_running(redis: Redis, val
 async def test_a_job_over_its_time_is_cancelled_and_forgotten_by_arq(redis: Redis, valkey_url: str) -> None:
     compact = Compaction()
     compact.go.clear()
-    async with working(settings(valkey_url, job_timeout=0.2), compact):
+    async with working(settings(valkey_url, job_timeout=0.2, summarizer_timeout=0.1), compact):
         await Doorbell(redis).ring(KEY, 1)
         await until(lambda: compact.cancelled)
         await until_empty(redis)
