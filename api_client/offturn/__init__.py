@@ -8,6 +8,7 @@ view = await session.view()
 
 from importlib.metadata import PackageNotFoundError, version
 
+from offturn.appending import Recorded
 from offturn.client import CompactionClient
 from offturn.config import ANY_WINDOW
 from offturn.errors import (
@@ -31,7 +32,7 @@ from offturn.errors import (
 from offturn.inspecting import Event, Generation, Status
 from offturn.oneshot import fit
 from offturn.overflow import is_overflow
-from offturn.session import Recorded, Session
+from offturn.session import Session
 from offturn.summarizer import EXTRACTIVE, Summarizer
 from offturn.ticket import Ticket
 from offturn.usage import Usage

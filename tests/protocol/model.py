@@ -6,7 +6,7 @@ messages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from offturn.store.entries import NewEntry
@@ -25,9 +25,6 @@ from offturn.store.replies import (
     Gone,
     Idle,
     Parked,
-    PathMoved,
-    Purged,
-    PurgeReply,
     Recorded,
     RecordReply,
     Refused,
@@ -36,15 +33,12 @@ from offturn.store.replies import (
     RollbackReply,
     RolledBack,
     Stale,
-    Steered,
-    SteerReply,
-    Undone,
-    UndoReply,
     Why,
 )
 from offturn_engine.chain import link
 from offturn_engine.compaction import Compaction
-from offturn_engine.ranges import Ranges, seqs_of
+from offturn_engine.ranges import seqs_of
+from tests.protocol.changes import GENERATIONS_KEPT, ask, grown, hold, remember, turn
 from tests.protocol.facts import (
     Gen,
     Item,
@@ -63,38 +57,9 @@ from tests.protocol.facts import (
     requirement,
     wanted,
 )
+from tests.protocol.model_moving import cancel, configure, purge, unblock, undo
 
-OPS_KEPT = 128
-GENERATIONS_KEPT = 16
-
-
-# -- small steps
-
-
-def turn(s: State, nonce: str) -> State:
-    return s._replace(revision=(s.revision[0] + 1, nonce))
-
-
-def ask(s: State) -> tuple[State, bool]:
-    if s.due or not wanted(s):
-        return s, False
-    return s._replace(due=True, request_no=s.request_no + 1), True
-
-
-def remember(s: State, op: str, reply: Reply) -> State:
-    return s._replace(ops=(*s.ops, (op, reply))[-OPS_KEPT:])
-
-
-def hold(s: State) -> State:
-    return s._replace(held=path_tokens(s) + s.thresholds[2])
-
-
-def grown(path: Ranges, low: int, high: int) -> Ranges:
-    if low == high:
-        return path
-    if path and path[-1][1] == low:
-        return (*path[:-1], (path[-1][0], high))
-    return (*path, (low, high))
+__all__ = ["cancel", "configure", "purge", "unblock", "undo"]
 
 
 # -- scripts
@@ -179,96 +144,6 @@ def rollback(s: State, *, op: str, incarnation: int, target: int) -> tuple[State
     s = s._replace(due=wanted(s))
     reply = RolledBack(revision=s.revision)
     return remember(s, op, reply), reply
-
-
-def undo(
-    s: State,
-    *,
-    op: str,
-    incarnation: int,
-    epoch: str,
-    length: int,
-    chain: str,
-    counter: int,
-    path: Ranges,
-    path_tokens: int,
-    open_calls: Mapping[str, int],
-    unfit: Sequence[int] = (),
-    shown_tokens: int = 0,
-    entry: NewEntry | None = None,
-) -> tuple[State, UndoReply]:
-    if op in dict(s.ops):
-        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
-    if gone(s, incarnation):
-        return s, Gone()
-    if (epoch, length, counter) != (s.epoch, len(s.log), s.counter) or not linked(s, length, chain):
-        return s, PathMoved()
-    if path == s.path:
-        return s, Refused(why="nothing")
-    log = s.log
-    if entry:
-        log = (*log, Item(link(chain_at(s, length), entry.digest), entry.digest, entry.tokens, entry.host_id))
-    if not set(seqs_of(path)) <= set(range(len(log))):
-        return s, Refused(why="path")
-    inside = set(seqs_of(path))
-    kept = next((n for n in ancestors(s, s.current) if gen(s, n) and n not in unfit and covered(s, n) <= inside), 0)
-    gens = tuple(
-        g._replace(tokens_after=shown_tokens, at_tokens=path_tokens) if g.number == kept else g for g in s.gens
-    )
-    moved = s._replace(log=log, path=path, gens=gens, epoch=op, current=kept, adopted=kept)
-    s, ring = ask(turn(moved, op))
-    reply = Undone(
-        revision=s.revision,
-        current=kept,
-        length=len(log),
-        chain=chain_at(s, len(log)),
-        path=path,
-        path_tokens=path_tokens,
-        ring=ring,
-        request_no=s.request_no,
-    )
-    return remember(s, op, reply), reply
-
-
-def configure(
-    s: State, *, op: str, incarnation: int, config: str, thresholds: tuple[int, int, int]
-) -> tuple[State, SteerReply]:
-    if op in dict(s.ops):
-        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
-    if gone(s, incarnation):
-        return s, Gone()
-    return steered(s._replace(config=config, thresholds=thresholds, epoch=op), op)
-
-
-def cancel(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
-    if op in dict(s.ops):
-        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
-    if gone(s, incarnation):
-        return s, Gone()
-    s = s._replace(served=s.request_no, epoch=op)
-    s = s._replace(due=wanted(s))
-    reply = Steered(ring=False, request_no=s.request_no)
-    return remember(s, op, reply), reply
-
-
-def unblock(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
-    if op in dict(s.ops):
-        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
-    if gone(s, incarnation):
-        return s, Gone()
-    return steered(s._replace(parked=False, attempts=0), op)
-
-
-def steered(s: State, op: str) -> tuple[State, SteerReply]:
-    s, ring = ask(s)
-    reply = Steered(ring=ring, request_no=s.request_no)
-    return remember(s, op, reply), reply
-
-
-def purge(s: State, *, incarnation: int) -> tuple[State, PurgeReply]:
-    if incarnation != s.incarnation:
-        return s, Gone()
-    return State(incarnation=s.incarnation), Purged()
 
 
 def adopt(s: State, *, incarnation: int, length: int, nonce: str) -> tuple[State, AdoptReply]:

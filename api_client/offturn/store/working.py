@@ -1,0 +1,98 @@
+"""The scripts of a job, from claim to finish."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from offturn.store.entries import data_of, dumps
+from offturn.store.replies import Claim, ClaimReply, CommitReply, FinishReply, Gone, Held
+from offturn.store.scripted import Scripted
+from offturn_config.keys import SessionKey
+from offturn_engine.compaction import Compaction
+from offturn_engine.outcome import Finish
+
+
+class WorkerScripts(Scripted):
+    """What a worker calls; `commit` without a claim is a host's."""
+
+    async def claim(self, key: SessionKey, *, token: str, lease_ms: int, max_attempts: int = 6) -> ClaimReply:
+        """Take a due session. `token` is random, new at every call."""
+        args = {"token": token, "lease_ms": lease_ms, "max_attempts": max_attempts}
+        return cast("ClaimReply", await self._reply("claim", key, args))
+
+    async def renew(self, key: SessionKey, *, claim: Claim, lease_ms: int) -> bool:
+        """Extend the lease, expired or not; False: it is somebody else's now, or the job's epoch is over."""
+        reply = await self._reply("renew", key, {"claim": _held_by(claim), "lease_ms": lease_ms})
+        return isinstance(reply, Held)
+
+    async def commit(
+        self,
+        key: SessionKey,
+        *,
+        incarnation: int,
+        epoch: str,
+        base: int,
+        chain_length: int,
+        chain: str,
+        compaction: Compaction,
+        at_tokens: int,
+        claim: Claim | None,
+        op: str,
+    ) -> CommitReply:
+        """Publish a generation; its nonce is `op`, random and new for every candidate.
+
+        `chain` is the chain hash at `chain_length`, the log up to the last seq covered or edited. `at_tokens`: the
+        path's tokens when it was planned. Without a claim (a host): provisional only, once per `op`, in force at once.
+        """
+        args = {
+            "op": op,
+            "incarnation": incarnation,
+            "epoch": epoch,
+            "base": base,
+            "chain_length": chain_length,
+            "chain": chain,
+            "claim": _held_by(claim) if claim else None,
+            "generation": {
+                "provisional": compaction.provisional,
+                "method": compaction.method,
+                "reason": compaction.reason,
+                "covered": compaction.covered,
+                "tokens_after": compaction.tokens_after,
+                "at_tokens": at_tokens,
+                "seen": compaction.seen,
+            },
+        }
+        return cast("CommitReply", await self._reply("commit", key, args, [dumps(compaction.model_dump())]))
+
+    async def finish(
+        self,
+        key: SessionKey,
+        *,
+        claim: Claim,
+        outcome: Finish,
+        backoff_ms: int = 0,
+        detail: Mapping[str, str | int | float | bool] | None = None,
+    ) -> FinishReply:
+        """Release the lease; due is recomputed from the state, whatever the outcome. `failed` stays due, later.
+
+        `detail` joins the fields of the event: names, numbers and sizes, never content.
+        """
+        args = {"claim": _held_by(claim), "outcome": outcome, "backoff_ms": backoff_ms, "detail": dict(detail or {})}
+        return cast("FinishReply", await self._reply("finish", key, args))
+
+    async def save_chunk(self, key: SessionKey, *, incarnation: int, chunk_key: str, value: str) -> bool:
+        """Keep a paid result (the newest 64), also after the lease is lost; False: the session is gone."""
+        args = {"incarnation": incarnation, "chunk": chunk_key}
+        reply = await self._reply("save_chunk", key, args, [data_of(value)])
+        return not isinstance(reply, Gone)
+
+
+def _held_by(claim: Claim) -> dict[str, Any]:
+    return {
+        "incarnation": claim.incarnation,
+        "epoch": claim.epoch,
+        "fence": claim.fence,
+        "token": claim.token,
+        "request_no": claim.request_no,
+    }

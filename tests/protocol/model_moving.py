@@ -1,0 +1,122 @@
+"""The model of the operations that move, steer or end a session. See model.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from offturn.store.entries import NewEntry
+from offturn.store.replies import (
+    Gone,
+    PathMoved,
+    Purged,
+    PurgeReply,
+    Refused,
+    Steered,
+    SteerReply,
+    Undone,
+    UndoReply,
+)
+from offturn_engine.chain import link
+from offturn_engine.ranges import Ranges, seqs_of
+from tests.protocol.changes import ask, remember, turn
+from tests.protocol.facts import (
+    Item,
+    State,
+    ancestors,
+    chain_at,
+    covered,
+    gen,
+    gone,
+    linked,
+    wanted,
+)
+
+
+def undo(
+    s: State,
+    *,
+    op: str,
+    incarnation: int,
+    epoch: str,
+    length: int,
+    chain: str,
+    counter: int,
+    path: Ranges,
+    path_tokens: int,
+    open_calls: Mapping[str, int],
+    unfit: Sequence[int] = (),
+    shown_tokens: int = 0,
+    entry: NewEntry | None = None,
+) -> tuple[State, UndoReply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if gone(s, incarnation):
+        return s, Gone()
+    if (epoch, length, counter) != (s.epoch, len(s.log), s.counter) or not linked(s, length, chain):
+        return s, PathMoved()
+    if path == s.path:
+        return s, Refused(why="nothing")
+    log = s.log
+    if entry:
+        log = (*log, Item(link(chain_at(s, length), entry.digest), entry.digest, entry.tokens, entry.host_id))
+    if not set(seqs_of(path)) <= set(range(len(log))):
+        return s, Refused(why="path")
+    inside = set(seqs_of(path))
+    kept = next((n for n in ancestors(s, s.current) if gen(s, n) and n not in unfit and covered(s, n) <= inside), 0)
+    gens = tuple(
+        g._replace(tokens_after=shown_tokens, at_tokens=path_tokens) if g.number == kept else g for g in s.gens
+    )
+    moved = s._replace(log=log, path=path, gens=gens, epoch=op, current=kept, adopted=kept)
+    s, ring = ask(turn(moved, op))
+    reply = Undone(
+        revision=s.revision,
+        current=kept,
+        length=len(log),
+        chain=chain_at(s, len(log)),
+        path=path,
+        path_tokens=path_tokens,
+        ring=ring,
+        request_no=s.request_no,
+    )
+    return remember(s, op, reply), reply
+
+
+def configure(
+    s: State, *, op: str, incarnation: int, config: str, thresholds: tuple[int, int, int]
+) -> tuple[State, SteerReply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if gone(s, incarnation):
+        return s, Gone()
+    return steered(s._replace(config=config, thresholds=thresholds, epoch=op), op)
+
+
+def cancel(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if gone(s, incarnation):
+        return s, Gone()
+    s = s._replace(served=s.request_no, epoch=op)
+    s = s._replace(due=wanted(s))
+    reply = Steered(ring=False, request_no=s.request_no)
+    return remember(s, op, reply), reply
+
+
+def unblock(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if gone(s, incarnation):
+        return s, Gone()
+    return steered(s._replace(parked=False, attempts=0), op)
+
+
+def steered(s: State, op: str) -> tuple[State, SteerReply]:
+    s, ring = ask(s)
+    reply = Steered(ring=ring, request_no=s.request_no)
+    return remember(s, op, reply), reply
+
+
+def purge(s: State, *, incarnation: int) -> tuple[State, PurgeReply]:
+    if incarnation != s.incarnation:
+        return s, Gone()
+    return State(incarnation=s.incarnation), Purged()
