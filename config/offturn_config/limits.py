@@ -1,0 +1,166 @@
+"""A policy resolved for one model's window: shares become tokens, and what cannot work is refused with the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from offturn_config.errors import InvalidPolicy
+
+if TYPE_CHECKING:
+    from offturn_config.groups import Amount
+    from offturn_config.policy import Policy
+
+SMALLEST_WINDOW = 256
+LARGEST_RESULT = 10_000  # tokens one tool result may add between the soft level and the end of the window
+HARD = 0.85
+LATE_SOFT = 0.80  # from here the hard level is halfway from soft to the end of the window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """All tokens. A view must fit `usable` minus the overhead of system and tools. `human` None: no limit."""
+
+    window: int
+    usable: int
+    soft: int
+    hard: int
+    target: int
+    ceiling: int
+    phase_minimum: int
+    idle_floor: int
+    minimum_growth: int
+    tail: int
+    protected: int
+    human: int | None
+    ledger: int
+    summary: int
+    restore_file: int
+    restore: int
+    skills: int
+
+
+def resolve(policy: Policy, window: int, max_output: int) -> Limits:
+    """Raises InvalidPolicy, with the numbers, for a window and policy that cannot work together."""
+    usable = _usable(window, max_output)
+    trigger, size, after = policy.trigger, policy.size, policy.after
+    soft = _soft(policy, window, usable)
+    hard = max(min(int(window * hard_share(policy)), usable), soft)
+    target = soft if size.target is None else min(tokens(size.target, window), _half(soft, size.target))
+    tail = tokens(policy.boundary.tail, soft if policy.boundary.tail_of == "soft" else window)
+    most = policy.boundary.tail_maximum
+    human = policy.human.budget
+    restore = min(after.restore_tokens, max(0, soft - target))
+    limits = Limits(
+        window=window,
+        usable=usable,
+        soft=soft,
+        hard=hard,
+        target=target,
+        ceiling=min(tokens(size.ceiling, window), soft),
+        phase_minimum=tokens(trigger.phase_minimum, window),
+        idle_floor=tokens(trigger.idle_floor, window),
+        minimum_growth=max(1, tokens(trigger.minimum_growth, window)),
+        tail=min(max(tail, policy.boundary.tail_minimum), window if most is None else most, window // 4),
+        protected=min(tokens(policy.prune.protected_tokens, window), window // 4),
+        human=None if human == "unlimited" else _at_least(tokens(human, window), policy.human.minimum, window // 4),
+        ledger=tokens(policy.ledger.budget, window),
+        summary=_summary(policy, window),
+        restore_file=min(after.restore_file_tokens, restore),
+        restore=restore,
+        skills=min(after.skill_tokens, restore),
+    )
+    _refuse_impossible(policy, limits)
+    return limits
+
+
+def tokens(amount: Amount, whole: int) -> int:
+    """A share of `whole`, or a number of tokens that never exceeds it."""
+    return int(whole * amount) if isinstance(amount, float) else min(amount, whole)
+
+
+def hard_share(policy: Policy) -> float:
+    """The hard level as a share of the window."""
+    trigger = policy.trigger
+    if trigger.hard is not None:
+        return trigger.hard
+    return HARD if trigger.soft is None or trigger.soft < LATE_SOFT else (trigger.soft + 1) / 2
+
+
+def _soft(policy: Policy, window: int, usable: int) -> int:
+    """The strictest of the soft levels, less the buffer."""
+    trigger = policy.trigger
+    if trigger.pct_override is not None:
+        return min(window * trigger.pct_override // 100, usable)
+    levels = [usable]
+    if trigger.soft is not None:
+        levels.append(int(window * _soft_share(policy, window)))
+    if trigger.soft_tokens is not None and (trigger.soft_tokens_below is None or window < trigger.soft_tokens_below):
+        levels.append(trigger.soft_tokens)
+    level = min(levels) - min(trigger.buffer, window // 4)
+    return max(level, min(trigger.minimum_soft_tokens, int(usable * HARD)))
+
+
+def _soft_share(policy: Policy, window: int) -> float:
+    trigger = policy.trigger
+    share = trigger.soft or 0.0
+    small = trigger.small_window is not None and window < trigger.small_window
+    return max(share, trigger.small_window_soft or 0.0) if small else share
+
+
+def _half(soft: int, target: Amount) -> int:
+    """An absolute target is at most half the soft level of a small window; a share means what it says."""
+    return soft if isinstance(target, float) else soft // 2
+
+
+def _at_least(amount: int, least: int, most: int) -> int:
+    return amount if amount == 0 and least == 0 else min(max(amount, least), max(most, amount))
+
+
+def _summary(policy: Policy, window: int) -> int:
+    rules = policy.summary
+    cap = max(int(window * rules.budget), rules.minimum)
+    return min(cap, window if rules.maximum is None else rules.maximum, window // 8)
+
+
+def _usable(window: int, max_output: int) -> int:
+    if window < SMALLEST_WINDOW:
+        raise InvalidPolicy(f"window {window}: a context window has at least {SMALLEST_WINDOW} tokens")
+    if max_output < 0:
+        raise InvalidPolicy(f"max_output {max_output}: use 0 or more tokens")
+    if max_output >= window:
+        raise InvalidPolicy(
+            f"window {window} minus max_output {max_output} leaves {window - max_output} tokens: "
+            "give a larger window or a smaller max_output"
+        )
+    return window - max_output
+
+
+def _refuse_impossible(policy: Policy, limits: Limits) -> None:
+    name = f"policy {policy.name!r} with window {limits.window}"
+    trigger, target, soft = policy.trigger, limits.target, limits.soft
+    largest = min(LARGEST_RESULT, limits.window // 4)
+    if trigger.soft is not None and trigger.soft >= hard_share(policy):
+        raise InvalidPolicy(f"{name}: trigger.soft {trigger.soft} must be below trigger.hard {hard_share(policy)}")
+    if soft <= 0:
+        raise InvalidPolicy(f"{name}: the soft level is {soft} tokens: lower trigger.buffer or max_output")
+    if limits.tail > target:
+        raise InvalidPolicy(
+            f"{name}: the tail of {limits.tail} tokens is larger than the target of {target}: "
+            "lower boundary.tail or raise size.target"
+        )
+    if limits.tail >= soft:
+        raise InvalidPolicy(
+            f"{name}: head and tail of {limits.tail} tokens leave nothing to cover below the soft level of {soft}: "
+            "lower boundary.tail"
+        )
+    if not target <= limits.ceiling <= soft:
+        raise InvalidPolicy(
+            f"{name}: need size.target <= size.ceiling <= trigger.soft, got {target}, {limits.ceiling}, {soft} tokens: "
+            "change one of them, or lower max_output"
+        )
+    if soft + limits.summary + largest > limits.window:
+        raise InvalidPolicy(
+            f"{name}: soft {soft} + summary {limits.summary} + one tool result of {largest} tokens exceed the window: "
+            "lower trigger.soft"
+        )
