@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args
 
 from offturn.store.errors import UnknownVersion
 from offturn_config.errors import InvalidPolicy, InvalidSetting
-from offturn_config.policy import Limits, Policy
+from offturn_config.limits import Limits
+from offturn_config.policy import Policy
 from offturn_config.presets import stored
 from offturn_engine.tokens import Calibration, prior
 from offturn_engine.triggers import Thresholds, in_estimates, thresholds

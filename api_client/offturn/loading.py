@@ -11,7 +11,8 @@ from offturn.config import SessionConfig
 from offturn.store.replies import Claim, LogEntry, Meta
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
-from offturn_config.policy import Limits, Policy
+from offturn_config.limits import Limits
+from offturn_config.policy import Policy
 from offturn_engine.compaction import NOTHING, Compaction, Reason
 from offturn_engine.formats import get
 from offturn_engine.formats.base import Format

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from offturn.usage import Usage
 from offturn_config.errors import InvalidSetting
-from offturn_config.policy import SMALLEST_WINDOW
+from offturn_config.limits import SMALLEST_WINDOW
 from offturn_engine.provider_errors import ProviderProblem, classify
 
 COUNTS = ("n_prompt_tokens", "n_ctx")  # fields of llama.cpp's error

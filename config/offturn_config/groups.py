@@ -26,12 +26,16 @@ class Trigger(Group):
     """When a compaction is wanted."""
 
     enabled: bool = Field(default=True, description="automatic triggers; requests and phases work without them")
-    soft: Share | None = Field(default=None, description="view size from which a compaction is wanted in the background")
+    soft: Share | None = Field(
+        default=None, description="view size from which a compaction is wanted in the background"
+    )
     soft_tokens: Tokens | None = Field(default=None, description="the same in tokens; the stricter of the two counts")
     soft_tokens_below: Tokens | None = Field(
         default=None, description="windows of this size or more do without soft_tokens"
     )
-    buffer: Tokens = Field(default=0, description="taken off the soft level, or off the usable window where none is set")
+    buffer: Tokens = Field(
+        default=0, description="taken off the soft level, or off the usable window where none is set"
+    )
     small_window: Tokens | None = Field(default=None, description="windows below this start at small_window_soft")
     small_window_soft: Share | None = Field(default=None, description="soft level of small windows, where it is higher")
     minimum_soft_tokens: Tokens = Field(default=0, description="the soft level is at least this")
@@ -42,7 +46,9 @@ class Trigger(Group):
     hard_messages: Count = Field(default=4, description="a shorter view is never at the hard level")
     phase: bool = Field(default=True, description="phase_done() asks for a compaction")
     phase_minimum: Amount = Field(default=0, description="smallest view for which a phase end is worth one")
-    idle_seconds: Count = Field(default=0, description="silence after which a view above idle_floor is compacted; 0: never")
+    idle_seconds: Count = Field(
+        default=0, description="silence after which a view above idle_floor is compacted; 0: never"
+    )
     idle_floor: Amount = Field(default=0, description="smallest view for which silence is worth a compaction")
     minimum_growth: Amount = Field(description="growth before an automatic trigger fires again")
     minimum_interval: Count = Field(default=0, description="seconds between two automatic compactions")
@@ -109,7 +115,9 @@ class Boundary(Group):
     head_decays: bool = Field(default=False, description="the head is kept in the first compaction only")
     tail: Amount = Field(description="newest messages that stay untouched, in whole groups")
     tail_of: Literal["window", "soft"] = Field(default="window", description="what a share in tail is a share of")
-    tail_minimum: Tokens = Field(default=0, description="the tail is at least this large, but at most a quarter of the window")
+    tail_minimum: Tokens = Field(
+        default=0, description="the tail is at least this large, but at most a quarter of the window"
+    )
     tail_maximum: Tokens | None = Field(default=None, description="the tail is at most this large, whole groups apart")
     tail_messages: Count = Field(default=0, description="newest messages that stay whatever their size")
     tail_overrun: Annotated[float, Field(ge=1, le=2)] = Field(
@@ -138,15 +146,24 @@ class Human(Group):
 class Summary(Group):
     """What the summarizer writes."""
 
-    template: Literal["eight", "nine", "nine-xml", "handoff", "anchored", "five", "five-step", "thirteen"] = Field(
-        description="the sections asked for"
-    )
+    template: Literal[
+        "eight-section",
+        "nine-section",
+        "nine-section-xml",
+        "handoff",
+        "anchored",
+        "five-section",
+        "five-step",
+        "thirteen-section",
+    ] = Field(description="the sections asked for")
     ratio: Share | None = Field(default=None, description="cap on the output as a share of what is covered")
     budget: Share = Field(description="cap on the output as a share of the window")
     minimum: Tokens = Field(default=0, description="the cap is at least this, but at most an eighth of the window")
     maximum: Tokens | None = Field(default=None, description="the cap is at most this")
     source: Literal["raw", "pruned"] = Field(default="pruned", description="what the summarizer reads of a result")
-    result_characters: Count | None = Field(default=None, description="characters of one result in the source; none: all")
+    result_characters: Count | None = Field(
+        default=None, description="characters of one result in the source; none: all"
+    )
     chunking: Literal["rolling", "parallel"] = Field(
         default="rolling", description="a long middle: each chunk updates the record; or all at once, then merged"
     )
@@ -178,16 +195,21 @@ class After(Group):
     restore_files: Count = Field(default=0, description="most recent files read again after the summary")
     restore_file_tokens: Tokens = Field(default=0, description="of each of them")
     skill_tokens: Tokens = Field(default=0, description="room for skills and registered definitions")
-    restore_tokens: Tokens = Field(default=0, description="room for files and skills together; counted apart from the target")
+    restore_tokens: Tokens = Field(
+        default=0, description="room for files and skills together; counted apart from the target"
+    )
     cache: Literal["none", "system_and_3"] = Field(
-        default="none", description="cache breakpoints in view.kwargs() (Anthropic): system prompt and last three messages"
+        default="none",
+        description="cache breakpoints in view.kwargs() (Anthropic): system prompt and last three messages",
     )
 
 
 class Failure(Group):
     """What happens where a summary fails."""
 
-    attempts: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="failed jobs before the ledger does without the model")
+    attempts: Annotated[int, Field(ge=1, le=20)] = Field(
+        default=3, description="failed jobs before the ledger does without the model"
+    )
     order: tuple[Literal["extractive", "trim", "keep"], ...] = Field(
         default=("extractive", "keep"), description="what is tried then"
     )

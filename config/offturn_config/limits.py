@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 SMALLEST_WINDOW = 256
 LARGEST_RESULT = 10_000  # tokens one tool result may add between the soft level and the end of the window
 HARD = 0.85
+UNLIMITED = 10**9  # tokens no transcript reaches
 LATE_SOFT = 0.80  # from here the hard level is halfway from soft to the end of the window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """All tokens. A view must fit `usable` minus the overhead of system and tools. `human` None: no limit."""
+    """All tokens. A view must fit `usable` minus the overhead of system and tools."""
 
     window: int
     usable: int
@@ -32,7 +33,7 @@ class Limits:
     minimum_growth: int
     tail: int
     protected: int
-    human: int | None
+    human: int
     ledger: int
     summary: int
     restore_file: int
@@ -63,7 +64,9 @@ def resolve(policy: Policy, window: int, max_output: int) -> Limits:
         minimum_growth=max(1, tokens(trigger.minimum_growth, window)),
         tail=min(max(tail, policy.boundary.tail_minimum), window if most is None else most, window // 4),
         protected=min(tokens(policy.prune.protected_tokens, window), window // 4),
-        human=None if human == "unlimited" else _at_least(tokens(human, window), policy.human.minimum, window // 4),
+        human=UNLIMITED
+        if human == "unlimited"
+        else _at_least(tokens(human, window), policy.human.minimum, window // 4),
         ledger=tokens(policy.ledger.budget, window),
         summary=_summary(policy, window),
         restore_file=min(after.restore_file_tokens, restore),
@@ -85,6 +88,15 @@ def hard_share(policy: Policy) -> float:
     if trigger.hard is not None:
         return trigger.hard
     return HARD if trigger.soft is None or trigger.soft < LATE_SOFT else (trigger.soft + 1) / 2
+
+
+def window_filled(policy: Policy, view: int) -> int:
+    """The window whose soft level a view of so many tokens has just reached; twice the view where a fixed level is below it."""
+    low, high = 0, 2 * view
+    while high - low > 1:
+        half = (low + high) // 2
+        low, high = (low, half) if _soft(policy, half, half) >= view else (half, high)
+    return high
 
 
 def _soft(policy: Policy, window: int, usable: int) -> int:

@@ -2,7 +2,8 @@
 
 A cut before index i is legal when every invariant allows it (`invariants.legal_cut_points`). The tail is walked back
 from the end in whole units; the last unanswered human message stays in it when it can, else it is replayed right after
-the summary. The head is the system messages before all else. System messages further on stay visible as well, the
+the summary. The head is the system messages before all else, and as many messages after them, in whole units, as the
+policy keeps. System messages further on stay visible as well, the
 newest first, as far as their own budget goes: a host that adds one at every turn must not fill the window with them.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from offturn_engine.groups import spans
 from offturn_engine.invariants import legal_cut_points
 from offturn_engine.messages import Message
 from offturn_engine.ranges import Ranges, contains, ranges_of
@@ -26,23 +28,44 @@ class Split:
     replay: int | None
 
 
-def split(path: Sequence[Message], covered: Ranges, *, tail: int, turn: int, system: int) -> Split:
-    """Cover all but the tail: at most `tail` tokens in whole units, more (up to `turn`) to hold the current turn."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What of a path stays visible. Sizes are in estimate units.
+
+    tail: newest tokens, in whole units; `overrun` times as much where a unit needs it. messages: newest ones that stay
+    whatever their size. turns: the tail goes back at most so many. turn: the current turn stays up to this size.
+    system: room for system messages behind the head. head: messages after the system prompt.
+    """
+
+    tail: int
+    turn: int
+    system: int
+    head: int = 0
+    overrun: float = 1.0
+    messages: int = 0
+    turns: int | None = None
+
+
+def split(path: Sequence[Message], covered: Ranges, shape: Shape) -> Split:
+    """Cover all but head and tail."""
     legal = legal_cut_points(path)
-    start = _walk_back(path, legal, tail)
+    start = _walk_back(path, legal, int(shape.tail * shape.overrun))
+    if shape.turns is not None:
+        start = max(start, _turn_start(path, legal, shape.turns))
+    start = min(start, max((i for i in legal if i <= len(path) - shape.messages), default=0))
     asked = last_unanswered(path)
-    if asked is not None and asked < start and sum(m.tokens for m in path[asked:]) <= turn:
+    if asked is not None and asked < start and sum(m.tokens for m in path[asked:]) <= shape.turn:
         start = max(i for i in legal if i <= asked)
-    return at(path, covered, start, system=system)
+    return at(path, covered, start, system=shape.system, head=shape.head)
 
 
-def at(path: Sequence[Message], covered: Ranges, start: int, *, system: int) -> Split:
-    """The split whose tail starts at this legal cut point; `system`: see the module."""
+def at(path: Sequence[Message], covered: Ranges, start: int, *, system: int, head: int = 0) -> Split:
+    """The split whose tail starts at this legal cut point; `system`, `head`: see Shape."""
     asked = last_unanswered(path)
     replay = path[asked].seq if asked is not None and asked < start else None
-    kept = _system(path[:start], system)
+    kept = _system(path[:start], system) | _head(path[:start], head)
     cover = ranges_of(m.seq for i, m in enumerate(path[:start]) if i not in kept and not contains(covered, m.seq))
-    return Split(cover, start, replay)
+    return Split(cover, start, None if asked in kept else replay)
 
 
 def least_tail(path: Sequence[Message]) -> int:
@@ -76,3 +99,18 @@ def _walk_back(path: Sequence[Message], legal: Sequence[int], budget: int) -> in
             break
         start = i
     return start
+
+
+def _head(path: Sequence[Message], count: int) -> set[int]:
+    """Indices of the first messages after the system prompt, up to the end of the unit the last of them is in."""
+    first = next((i for i, m in enumerate(path) if m.origin != "system"), len(path))
+    last = min(first + count, len(path))
+    end = next((high for low, high in spans(path) if low < last <= high), last) if count else first
+    return set(range(first, end))
+
+
+def _turn_start(path: Sequence[Message], legal: Sequence[int], turns: int) -> int:
+    """The cut before the newest `turns` turns; the last unit stays in any case."""
+    starts = [i for i, m in enumerate(path) if m.origin == "human"]
+    first = starts[-turns] if 0 < turns <= len(starts) else (0 if turns else len(path))
+    return max((i for i in legal if i <= first), default=0) if first < len(path) else legal[-1]

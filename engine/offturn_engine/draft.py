@@ -56,6 +56,7 @@ class Draft:
     policy: str
     target: int
     tokens_before: int
+    head: int = 0  # messages after the system prompt that stay
     sections: Sections = NO_SECTIONS
     spent: Spent = NOTHING_SPENT
     model: str = ""

@@ -1,7 +1,7 @@
 """It fits (invariant 11): a draft gives way in a fixed order until its view is within the limit.
 
 Order: ledger detail, tail results to stubs, tail messages down to the current turn and then into it (the request is
-replayed), long texts that are not human middle-cut, human messages middle-cut and at last by handle, system messages
+replayed), the head behind the system prompt, long texts that are not human middle-cut, human messages middle-cut and at last by handle, system messages
 that are not the first ones. Never: the last unanswered human message, pinned constraints. Each concession is counted;
 facts and human words that gave way in vain are given back.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
 
-from offturn_config.policy import Prune
+from offturn_config.groups import Prune
 from offturn_engine.boundaries import at
 from offturn_engine.draft import Candidate, Draft, assemble, floor
 from offturn_engine.errors import CannotFit
@@ -78,7 +78,7 @@ def concessions(draft: Draft, policy: Prune) -> Iterator[Draft]:
     for budget in (draft.ledger_budget // 2, draft.ledger_budget // 4, 0):
         draft = draft.conceding("ledger_detail", 1, ledger_budget=budget)
         yield draft
-    for group in (_tail_results, _tail_messages, _long_texts, _human, _system_messages):
+    for group in (_tail_results, _tail_messages, _head, _long_texts, _human, _system_messages):
         for step in group(draft, policy):
             draft = step
             yield draft
@@ -116,10 +116,16 @@ def _tail_messages(draft: Draft, _: Prune) -> Iterator[Draft]:
 
 def _covering(draft: Draft, name: str, start: int, **changes: int) -> Iterator[Draft]:
     """The draft with a tail that starts here; nothing where that covers no more than before."""
-    split = at(draft.path, draft.base.covered, start, system=changes.get("system_budget", draft.system_budget))
+    system, head = changes.get("system_budget", draft.system_budget), changes.get("head", draft.head)
+    split = at(draft.path, draft.base.covered, start, system=system, head=head)
     if length(split.cover) > (length(draft.split.cover) if draft.split else 0):
         method = "extractive" if draft.method == "prune" else draft.method
         yield draft.conceding(name, 1, split=split, method=method, **changes)
+
+
+def _head(draft: Draft, _: Prune) -> Iterator[Draft]:
+    if draft.split and draft.head:
+        yield from _covering(draft, "head_messages", draft.split.tail, head=0)
 
 
 def _long_texts(draft: Draft, _: Prune) -> Iterator[Draft]:

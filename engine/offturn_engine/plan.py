@@ -3,8 +3,8 @@
     plan(path, base, ...)  ->  Skip(reason) | PruneOnly(candidate) | Summarise(...)
     apply(summarise, sections)  ->  Candidate
 
-Prune first; the gate asks for a summary only where pruning misses the goal (policy `balanced`: `if_above_target`). The
-goal is the policy's target, and for a view already below it (manual, phase end) the view less the minimum gain.
+Prune first; then the policy's gate says whether a summary is needed: always, or where pruning misses the soft level or
+the target. For a view already below that level (manual, phase end) the goal is the view less the minimum gain.
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from offturn_config.policy import Limits, Policy
-from offturn_engine.boundaries import Split, least_tail, split
-from offturn_engine.compaction import NOTHING_SPENT, Compaction, Reason, Sections, Spent
+from offturn_config.limits import Limits
+from offturn_config.policy import Policy
+from offturn_engine.boundaries import Shape, Split, least_tail, split
+from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Reason, Sections, Spent
 from offturn_engine.draft import Candidate, Draft, assemble, floor
 from offturn_engine.errors import CannotFit
 from offturn_engine.fit import concede, without_turn
 from offturn_engine.formats.base import Format
+from offturn_engine.hide import hidden
 from offturn_engine.language import detect
 from offturn_engine.messages import Edit, Message
 from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER
+from offturn_engine.protect import newest
 from offturn_engine.prune import prune
 from offturn_engine.ranges import Ranges, contains, minus, union
 from offturn_engine.render import render
@@ -38,7 +41,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class PruneOnly:
-    """Pruning reaches the goal: nothing to ask a model for."""
+    """Pruning, or the ledger alone, reaches the goal: nothing to ask a model for."""
 
     candidate: Candidate
 
@@ -80,13 +83,14 @@ def plan(
     before = draft.tokens_before
     if reason == "phase" and before < limits.phase_minimum:
         return Skip("below_phase_minimum")
-    goal = min(limits.target, int(before * (1 - policy.size.minimum_gain)))
-    parts = _split(path, base, limits)
-    pruned, freed = _pruned(draft, parts, policy, before - goal)
-    if before - freed <= goal or not parts.cover:
+    goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
+    parts = _split(path, base, policy, limits)
+    pruned, freed = _pruned(draft, parts, policy, limits, before - goal)
+    asked = policy.gate == "always_summarise" and parts.cover
+    if not asked and (before - freed <= goal or not parts.cover):
         candidate = assemble(pruned)
-        enough = policy.prune.minimum_gain if parts.cover else policy.size.minimum_gain
-        if before - candidate.rendering.tokens >= before * enough:
+        saved = before - candidate.rendering.tokens
+        if saved >= (worth(policy.prune.minimum_gain, before) if parts.cover else before * policy.size.minimum_gain):
             return PruneOnly(candidate)
     if not parts.cover:
         return Skip(NOTHING_TO_COVER)
@@ -94,7 +98,12 @@ def plan(
     least = floor(draft)
     if least <= limits.ceiling and before - least < before * policy.size.minimum_gain:
         return Skip(NO_GAIN)
-    return _summarise(draft, pruned.edits, policy, limits, focus, note)
+    wanted = _summarise(draft, pruned.edits, policy, limits, focus, note)
+    if policy.summary.ledger_first:
+        candidate = apply(wanted, NO_SECTIONS)
+        if candidate.rendering.tokens <= limits.target:
+            return PruneOnly(candidate)
+    return wanted
 
 
 def apply(
@@ -128,9 +137,9 @@ def emergency(path: Sequence[Message], base: Compaction, fmt: Format, *, policy:
     Where pruning before the tail brings it to the soft level nothing more is covered: the next messages find room.
     """
     draft = replace(_draft(path, base, fmt, policy, limits, "overflow"), provisional=True)
-    parts = _split(path, base, limits)
+    parts = _split(path, base, policy, limits)
     goal = min(limits.soft, limits.usable)
-    pruned, freed = _pruned(draft, parts, policy, draft.tokens_before - goal)
+    pruned, freed = _pruned(draft, parts, policy, limits, draft.tokens_before - goal)
     if freed and draft.tokens_before - freed <= goal:
         candidate = assemble(pruned)
         if candidate.rendering.tokens <= goal:
@@ -173,6 +182,7 @@ def _draft(
         human_budget=limits.human,
         ledger_budget=limits.ledger,
         system_budget=limits.tail,
+        head=shape(policy, limits, first=not base.covered).head,
         method="prune",
         reason=reason,
         policy=policy.hash,
@@ -181,13 +191,42 @@ def _draft(
     )
 
 
-def _split(path: Sequence[Message], base: Compaction, limits: Limits) -> Split:
-    return split(path, base.covered, tail=limits.tail, turn=limits.target // 2, system=limits.tail)
+def _split(path: Sequence[Message], base: Compaction, policy: Policy, limits: Limits) -> Split:
+    return split(path, base.covered, shape(policy, limits, first=not base.covered))
 
 
-def _pruned(draft: Draft, parts: Split, policy: Policy, goal: int) -> tuple[Draft, int]:
+def shape(policy: Policy, limits: Limits, *, first: bool) -> Shape:
+    """What stays visible beside a summary; `first`: nothing was covered before."""
+    rules = policy.boundary
+    return Shape(
+        tail=limits.tail,
+        turn=limits.target // 2 if rules.last_human else 0,
+        system=limits.tail,
+        head=rules.head_messages if first or not rules.head_decays else 0,
+        overrun=rules.tail_overrun,
+        messages=rules.tail_messages,
+        turns=rules.tail_turns,
+    )
+
+
+def worth(amount: float, view: int) -> float:
+    """A share of a view in tokens, or the tokens that were named."""
+    return view * amount if isinstance(amount, float) else amount
+
+
+def _level(policy: Policy, limits: Limits) -> int:
+    """The size from which pruning alone is not enough."""
+    return limits.soft if policy.gate == "if_above_trigger" else limits.target
+
+
+def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: int) -> tuple[Draft, int]:
     visible = [m for m in draft.path if not contains(draft.base.covered, m.seq)]
-    protected = {m.seq for m in draft.path[parts.tail :]}
+    protected = {m.seq for m in draft.path[parts.tail :]} | newest(visible, policy.prune, limits.protected)
+    if policy.prune.style == "hidden":
+        never = policy.prune.never
+        gone, freed = hidden(visible, end=len(visible), keep=protected, never=never, goal=None)
+        hiding = replace(draft, split=Split(gone, parts.tail, draft.base.replay))
+        return (hiding if gone else draft), freed
     edited = {(e.seq, e.part): e for e in draft.edits}
     report = prune(visible, policy=policy.prune, protected=protected, edited=edited, goal=goal)
     return replace(draft, edits=(*draft.edits, *report.edits)), report.freed

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from offturn_config.policy import Prune as Policy
+from offturn_config.groups import Prune as Policy
 from offturn_engine.groups import Pairs, Place, pair
 from offturn_engine.handles import handle
 from offturn_engine.messages import Edit, Json, Message, ToolCallPart, ToolResultPart

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from offturn_config.policy import Prune
+from offturn_config.groups import Prune
 from offturn_engine.handles import handle
 from offturn_engine.messages import ToolCallPart, ToolResultPart
 from offturn_engine.results import carrying, exit_code, failed, first_error_line, kept, lines_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from offturn_config.policy import Limits
+from offturn_config.limits import Limits
 from offturn_engine.tokens import Calibration
 
 Requirement = Literal["none", "soft", "hard"]

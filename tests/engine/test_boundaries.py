@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from offturn_engine.boundaries import Split, at, split
+from offturn_engine.boundaries import Shape, Split, at, split
 from offturn_engine.groups import pair, pending, spans
 from offturn_engine.invariants import legal_cut_points
 from offturn_engine.messages import Message
@@ -18,7 +18,7 @@ PLENTY = 1_000_000
 
 
 def cut(path: list[Message], *, tail: int = 0, turn: int = 0, system: int = PLENTY) -> Split:
-    return split(path, (), tail=tail, turn=turn, system=system)
+    return split(path, (), Shape(tail=tail, turn=turn, system=system))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_an_answered_request_is_not_replayed() -> None:
 
 def test_what_the_base_covers_is_not_covered_again() -> None:
     path = placed([human("a"), says("b"), human("c"), says("d")])
-    assert split(path, ((0, 2),), tail=1, turn=0, system=0).cover == ((2, 3),)
+    assert split(path, ((0, 2),), Shape(tail=1, turn=0, system=0)).cover == ((2, 3),)
 
 
 def test_system_messages_before_all_else_are_the_head() -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from offturn_config.policy import Limits
+from offturn_config.limits import Limits
 from offturn_config.presets import load
 from offturn_engine.compaction import NOTHING
 from offturn_engine.draft import Candidate, assemble

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from offturn_config.policy import Limits, Policy
+from offturn_config.limits import Limits
+from offturn_config.policy import Policy
 from offturn_config.presets import load
 from offturn_engine.accept import accept
 from offturn_engine.compaction import NOTHING, Compaction, Sections

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from offturn_config.policy import Limits
+from offturn_config.limits import Limits
 from offturn_config.presets import load
 from offturn_engine.accept import Rejected, accept
 from offturn_engine.compaction import NOTHING, Compaction, Reason, Sections

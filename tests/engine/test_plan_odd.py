@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from offturn_config.policy import Limits
+from offturn_config.limits import Limits
 from offturn_config.presets import load
 from offturn_engine.accept import accept
 from offturn_engine.compaction import NOTHING, Compaction, Sections

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offturn_config import presets
-from offturn_config.policy import Prune
+from offturn_config.groups import Prune
 from offturn_engine.handles import parse_handle
 from offturn_engine.messages import Edit, Json, Message, ToolCallPart, ToolResultPart
 from offturn_engine.prune import Pruning, arguments_text, prune

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from offturn_config.policy import Summary
+from offturn_config.groups import Summary
 from offturn_engine.template import NINE_SECTION, TEMPLATES, TITLES, Template
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from math import ceil
 from typing import Any, Self
 
 from offturn.summarise import Unavailable, summarise
 from offturn.summarizer import AnySummarizer, Extractive
+from offturn_config.limits import window_filled
 from offturn_config.policy import Policy
 from offturn_engine.accept import accept
 from offturn_engine.compaction import NOTHING, Compaction
@@ -107,7 +107,7 @@ async def compact_conversation(
     fmt = get(conversation.format)
     path = [fmt.parse(raw, index=i).placed(i) for i, raw in enumerate(conversation.messages)]
     before = render(path, NOTHING, fmt).tokens
-    size = window or max(ceil(before / policy.trigger.soft), LEAST_WINDOW)
+    size = window or max(window_filled(policy, before), LEAST_WINDOW)
 
     planned = plan(path, NOTHING, fmt, policy=policy, limits=policy.limits(size), reason="manual")
     if isinstance(planned, Skip):

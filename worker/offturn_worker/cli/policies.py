@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from offturn.config import reserved_output
-from offturn_config.policy import Group, Policy
+from offturn_config.groups import Group
+from offturn_config.policy import Policy
 from offturn_config.presets import load, names
 from offturn_worker.cli.output import out, print_json, print_table
 
