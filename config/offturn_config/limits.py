@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from offturn_config.policy import Policy
 
 SMALLEST_WINDOW = 256
+LARGEST_WINDOW = 10_000_000
 LARGEST_RESULT = 10_000  # tokens one tool result may add between the soft level and the end of the window
 HARD = 0.85
 UNLIMITED = 10**9  # tokens no transcript reaches
@@ -90,13 +92,24 @@ def hard_share(policy: Policy) -> float:
     return HARD if trigger.soft is None or trigger.soft < LATE_SOFT else (trigger.soft + 1) / 2
 
 
-def window_filled(policy: Policy, view: int) -> int:
-    """The window whose soft level a view of so many tokens has just reached; twice the view where a fixed level is below it."""
-    low, high = 0, 2 * view
+def window_filled(policy: Policy, view: int, *, output: Callable[[int], int]) -> int:
+    """The window whose soft level a view of so many tokens has just reached, or the least one the policy works with.
+
+    `output` gives the tokens a window of a size keeps free for the answer. Raises InvalidPolicy where no window works.
+    """
+    low, high = SMALLEST_WINDOW, max(2 * view, SMALLEST_WINDOW)
     while high - low > 1:
         half = (low + high) // 2
-        low, high = (low, half) if _soft(policy, half, half) >= view else (half, high)
-    return high
+        low, high = (low, half) if _soft(policy, half, half - output(half)) >= view else (half, high)
+    while True:
+        try:
+            resolve(policy, high, output(high))
+        except InvalidPolicy:
+            if high > LARGEST_WINDOW:
+                raise
+            high = high * 5 // 4
+        else:
+            return high
 
 
 def _soft(policy: Policy, window: int, usable: int) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from offturn_config.groups import Amount
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
 from offturn_engine.boundaries import Shape, Split, least_tail, split
@@ -209,7 +210,7 @@ def shape(policy: Policy, limits: Limits, *, first: bool) -> Shape:
     )
 
 
-def worth(amount: float, view: int) -> float:
+def worth(amount: Amount, view: int) -> float:
     """A share of a view in tokens, or the tokens that were named."""
     return view * amount if isinstance(amount, float) else amount
 

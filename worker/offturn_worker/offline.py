@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 
+from offturn.config import reserved_output
 from offturn.summarise import Unavailable, summarise
 from offturn.summarizer import AnySummarizer, Extractive
 from offturn_config.limits import window_filled
@@ -107,9 +109,10 @@ async def compact_conversation(
     fmt = get(conversation.format)
     path = [fmt.parse(raw, index=i).placed(i) for i, raw in enumerate(conversation.messages)]
     before = render(path, NOTHING, fmt).tokens
-    size = window or max(window_filled(policy, before), LEAST_WINDOW)
+    free = partial(reserved_output, max_output=None)
+    size = window or max(window_filled(policy, before, output=free), LEAST_WINDOW)
 
-    planned = plan(path, NOTHING, fmt, policy=policy, limits=policy.limits(size), reason="manual")
+    planned = plan(path, NOTHING, fmt, policy=policy, limits=policy.limits(size, free(size)), reason="manual")
     if isinstance(planned, Skip):
         return Result.unchanged(conversation, before, planned.reason)
     candidate = planned.candidate if isinstance(planned, PruneOnly) else await _summarised(planned, summarizer)
