@@ -19,7 +19,7 @@ from offturn_engine.plan import Summarise
 from offturn_engine.prompt import PROMPT_TOKENS, repair, request
 from offturn_engine.reply import Refusal, check
 from offturn_engine.summary import SummaryReply, SummaryRequest
-from offturn_engine.template import NINE_SECTION
+from offturn_engine.templates import NINE_SECTION
 from offturn_engine.transcript_text import serialise, text_of
 
 SMALLEST_CHUNK = 1_000  # tokens

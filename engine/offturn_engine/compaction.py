@@ -16,6 +16,7 @@ from offturn_engine.ranges import Ranges
 VERSION = 1
 
 Method = Literal["model", "extractive", "prune"]
+Placement = Literal["first", "last"]
 Reason = Literal["threshold", "phase", "manual", "overflow"]
 
 
@@ -49,10 +50,11 @@ class HumanItem(Record):
 
 
 class Sections(Record):
-    """What the summarizer wrote, by section title in the template's order; empty where no model was asked."""
+    """What the summarizer wrote, by section title in the order of `template`; empty where no model was asked."""
 
     titles: tuple[str, ...] = ()
     bodies: tuple[str, ...] = ()
+    template: str = "nine-section"
 
     def items(self) -> list[tuple[str, str]]:
         """(title, body) pairs."""
@@ -97,6 +99,7 @@ class Compaction(Record):
     sections: Sections = Sections()
     ledger: tuple[LedgerItem, ...] = ()
     human: tuple[HumanItem, ...] = ()  # every human message of the covered ranges
+    placement: Placement = "first"  # where the summary stands among the covered messages
     replay: int | None = None  # seq of the covered, unanswered human message shown right after the summary
     seen: int = 0  # log length it was planned on; the last seq it covers or edits is below
     provisional: bool = False

@@ -10,7 +10,10 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import unescape
 from itertools import pairwise
+
+from offturn_engine.template import xml_sections
 
 _THINK_OPEN = re.compile(r"<(think|thinking|reasoning|analysis)>", re.IGNORECASE)
 _THINK_CLOSE = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in ("think", "thinking", "reasoning", "analysis")}
@@ -42,6 +45,9 @@ def answer(text: str, titles: Sequence[str]) -> Answer:
     text = unwrapped(text)
     lines = text.splitlines()
     keys = {_key(title): title for title in titles}
+    tagged = {title: _body([body]) for name, body in xml_sections(text) if (title := keys.get(_key(unescape(name))))}
+    if tagged:
+        return Answer(text, text[: text.index("<section")].strip(), tagged)
     marks = max((_marks(lines, keys, style) for style in (_hashed, _bold, _plain)), key=_distinct)
     starts = [*marks, len(lines)]
     bodies: dict[str, list[str]] = defaultdict(list)

@@ -82,13 +82,14 @@ class _Renderer:
         self.closed = 0
 
     def run(self) -> Rendering:
-        first_covered = next((i for i, m in enumerate(self.path) if contains(self.compaction.covered, m.seq)), None)
+        covered = (i for i, m in enumerate(self.path) if contains(self.compaction.covered, m.seq))
+        place = next(covered, None) if self.compaction.placement == "first" else max(covered, default=None)
         for index in self.visible:
-            if first_covered is not None and index > first_covered:
+            if place is not None and index > place:
                 self._summary()
-                first_covered = None
+                place = None
             self._emit(index)
-        if first_covered is not None:
+        if place is not None:
             self._summary()
         pending = sum(len(self.open[i]) for i in self.visible if i in self.open) - self.closed
         return Rendering(tuple(self.items), pending, self.closed)

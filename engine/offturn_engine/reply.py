@@ -55,7 +55,11 @@ def check(reply: SummaryReply, request: SummaryRequest, *, language: str, budget
     text = clean(reply.text)
     taken = answer(text[:LONGEST], request.titles)
     bodies = {title: without_closing(body) for title, body in taken.bodies.items()}
-    sections = Sections(titles=request.titles, bodies=tuple(bodies.get(title, "") for title in request.titles))
+    sections = Sections(
+        titles=request.titles,
+        bodies=tuple(bodies.get(title, "") for title in request.titles),
+        template=request.template,
+    )
     loose = ungrounded("\n\n".join(sections.bodies), request.source)
     found = {*_form(reply, taken, bodies, request.titles), *_content(sections, bodies, request.source, language)}
     if loose:

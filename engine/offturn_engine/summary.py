@@ -22,6 +22,7 @@ class SummaryRequest:
     titles: tuple[str, ...]
     source: str = field(repr=False)
     key: str  # hash(text, previous summary, prompt version, budget): under it a paid result is kept
+    template: str = "nine-section"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

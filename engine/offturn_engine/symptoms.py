@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from offturn_engine.draft import FACTS_TITLE, HUMAN_TITLE, SUMMARY_END, SUMMARY_HEAD
 from offturn_engine.headings import is_nothing
-from offturn_engine.template import TEMPLATES
+from offturn_engine.templates import TEMPLATES
 
 _CODE_SPAN = re.compile(r"`[^`\n]*`")
 _BULLET = re.compile(r"^[\s>]*(?:[-*+\u2022]|\d{1,3}[.)])?\s*")

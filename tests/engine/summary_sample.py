@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from offturn_engine.compaction import Sections
 from offturn_engine.prompt import request
 from offturn_engine.summary import SummaryRequest
-from offturn_engine.template import NINE_SECTION
+from offturn_engine.templates import NINE_SECTION
 
 BUDGET = 1_200
 

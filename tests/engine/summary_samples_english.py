@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from offturn_engine.compaction import Sections
-from offturn_engine.template import NINE_SECTION
+from offturn_engine.templates import NINE_SECTION
 from tests.engine.summary_sample import Sample
 
 ENGLISH_TEXT = """[m1 human]

@@ -13,12 +13,13 @@ from offturn_engine.compaction import Sections
 from offturn_engine.prompt import LONGEST_NOTE, PROMPT_TOKENS, SYSTEM, repair, request
 from offturn_engine.rules import REMEDIES, Rule
 from offturn_engine.summary import SummaryRequest
-from offturn_engine.template import NINE_SECTION, TITLES, Template
+from offturn_engine.template import Template
+from offturn_engine.templates import NINE_SECTION
 from offturn_engine.tokens import estimate_text
 
 TEXT = "[m1 human]\nPlease fix the login.\n\n"
-PREVIOUS = Sections(titles=TITLES, bodies=("- Fix the login.", *("",) * 7, "- port 6380"))
-OTHER = Template(version="nine-section/2", titles=TITLES, guidance=NINE_SECTION.guidance)
+PREVIOUS = Sections(titles=NINE_SECTION.titles, bodies=("- Fix the login.", *("",) * 7, "- port 6380"))
+OTHER = Template(version="nine-section/2", titles=NINE_SECTION.titles, guidance=NINE_SECTION.guidance)
 FENCE = re.compile(r"^<<<(\w+) ([0-9a-f]{16})\n(.*?)\n\2 \1>>>$", re.MULTILINE | re.DOTALL)
 
 
@@ -44,7 +45,7 @@ def test_a_first_summary_shows_the_transcript_first_and_the_instructions_last() 
     assert asked.content.startswith("<<<transcript ")
     assert fenced(asked.content) == {"transcript": TEXT.strip()}
     assert asked.content.endswith(NINE_SECTION.outline())
-    assert asked.titles == TITLES
+    assert asked.titles == NINE_SECTION.titles
     assert "Write in English" in asked.content
     assert "At most 1000 tokens" in asked.content
 
@@ -188,7 +189,12 @@ def test_secrets_of_all_inputs_are_masked_and_the_key_is_of_the_masked_text() ->
     def asked(secret: str) -> SummaryRequest:
         line = f"DB_PASSWORD={secret}"
         bodies = (f"- Use {line}", *("",) * 8)
-        return ask(f"[m1 human]\n{line}\n\n", previous=Sections(titles=TITLES, bodies=bodies), focus=line, note=line)
+        return ask(
+            f"[m1 human]\n{line}\n\n",
+            previous=Sections(titles=NINE_SECTION.titles, bodies=bodies),
+            focus=line,
+            note=line,
+        )
 
     one, other = asked("correct9horse"), asked("battery7staple")
     assert "correct9horse" not in one.content + one.source

@@ -13,7 +13,7 @@ from offturn_engine.compaction import Sections
 from offturn_engine.reply import LONGEST, Refusal, check
 from offturn_engine.rules import HOPELESS, REMEDIES, Rule
 from offturn_engine.summary import Finish, SummaryReply
-from offturn_engine.template import TITLES
+from offturn_engine.templates import NINE_SECTION
 from tests.engine.summary_sample import BUDGET, Sample
 from tests.engine.summary_samples_english import CHAT, ENGLISH, ENGLISH_UPDATE
 from tests.engine.summary_samples_languages import CHINESE, CHINESE_UPDATE, SPANISH, SPANISH_UPDATE
@@ -39,14 +39,14 @@ def taken(sample: Sample, text: str) -> dict[str, str]:
 
 
 def filled(bodies: Mapping[str, str], rest: str = "- none") -> str:
-    return "\n\n".join(f"## {title}\n{bodies.get(title, rest)}" for title in TITLES)
+    return "\n\n".join(f"## {title}\n{bodies.get(title, rest)}" for title in NINE_SECTION.titles)
 
 
 @pytest.mark.parametrize("sample", GOOD, ids=lambda sample: sample.name)
 def test_a_decent_summary_is_taken(sample: Sample) -> None:
     verdict = judge(sample, sample.summary)
     assert isinstance(verdict, Sections), verdict
-    assert verdict.titles == TITLES
+    assert verdict.titles == NINE_SECTION.titles
     assert verdict.bodies[0]
 
 
@@ -279,7 +279,7 @@ def test_an_unusual_but_honest_line_is_taken(line: str) -> None:
 @pytest.mark.parametrize("style", ["# {}", "### {}", "**{}**", "__{}__", "{}:", "## 3) {}:", "## **{}**", "1. **{}**:"])
 def test_headings_in_other_styles_are_found(style: str) -> None:
     text = ENGLISH.summary
-    for title in TITLES:
+    for title in NINE_SECTION.titles:
         text = text.replace(f"## {title}\n", style.format(title) + "\n\n\n")
     assert taken(ENGLISH, text) == taken(ENGLISH, ENGLISH.summary)
 
@@ -295,7 +295,7 @@ def test_every_rule_has_a_remedy_and_only_known_rules_are_hopeless() -> None:
 
 PIECES = st.sampled_from(
     [
-        *(f"## {title}\n" for title in TITLES),
+        *(f"## {title}\n" for title in NINE_SECTION.titles),
         "- none\n",
         "```",
         "<think>",

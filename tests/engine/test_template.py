@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from offturn_config.groups import Summary
-from offturn_engine.template import NINE_SECTION, TEMPLATES, TITLES, Template
+from offturn_engine.template import Template
+from offturn_engine.templates import NINE_SECTION, TEMPLATES
 
 
 def test_the_nine_titles_are_literal_and_in_order() -> None:
-    assert TITLES == (
+    assert NINE_SECTION.titles == (
         "Goal",
         "Constraints and Preferences",
         "Done",

@@ -21,7 +21,7 @@ from offturn_engine.messages import Message
 from offturn_engine.prompt import budget_of, request
 from offturn_engine.reply import check
 from offturn_engine.summary import SummaryReply, SummaryRequest
-from offturn_engine.template import NINE_SECTION
+from offturn_engine.templates import NINE_SECTION
 from offturn_engine.transcript_text import serialise, text_of
 from offturn_models.errors import InputTooLong
 from offturn_models.openai import OpenAI
