@@ -35,12 +35,14 @@ class Shape:
     tail: newest tokens, in whole units; `overrun` times as much where a unit needs it. messages: newest ones that stay
     whatever their size. turns: the tail goes back at most so many. turn: the current turn stays up to this size.
     system: room for system messages behind the head. head: messages after the system prompt.
+    human: room for human messages that stay, newest first.
     """
 
     tail: int
     turn: int
     system: int
     head: int = 0
+    human: int = 0
     overrun: float = 1.0
     messages: int = 0
     turns: int | None = None
@@ -56,14 +58,14 @@ def split(path: Sequence[Message], covered: Ranges, shape: Shape) -> Split:
     asked = last_unanswered(path)
     if asked is not None and asked < start and sum(m.tokens for m in path[asked:]) <= shape.turn:
         start = max(i for i in legal if i <= asked)
-    return at(path, covered, start, system=shape.system, head=shape.head)
+    return at(path, covered, start, system=shape.system, head=shape.head, human=shape.human)
 
 
-def at(path: Sequence[Message], covered: Ranges, start: int, *, system: int, head: int = 0) -> Split:
-    """The split whose tail starts at this legal cut point; `system`, `head`: see Shape."""
+def at(path: Sequence[Message], covered: Ranges, start: int, *, system: int, head: int = 0, human: int = 0) -> Split:
+    """The split whose tail starts at this legal cut point; `system`, `head`, `human`: see Shape."""
     asked = last_unanswered(path)
     replay = path[asked].seq if asked is not None and asked < start else None
-    kept = _system(path[:start], system) | _head(path[:start], head)
+    kept = _system(path[:start], system) | _head(path[:start], head) | _human(path[:start], human)
     cover = ranges_of(m.seq for i, m in enumerate(path[:start]) if i not in kept and not contains(covered, m.seq))
     return Split(cover, start, None if asked in kept else replay)
 
@@ -99,6 +101,18 @@ def _walk_back(path: Sequence[Message], legal: Sequence[int], budget: int) -> in
             break
         start = i
     return start
+
+
+def _human(path: Sequence[Message], budget: int) -> set[int]:
+    """Indices of the newest human messages that fit, each whole."""
+    kept: set[int] = set()
+    for i in range(len(path) - 1, -1, -1):
+        if path[i].origin == "human":
+            budget -= path[i].tokens
+            if budget < 0:
+                break
+            kept.add(i)
+    return kept
 
 
 def _head(path: Sequence[Message], count: int) -> set[int]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 
+from offturn_config.groups import Human
 from offturn_engine.boundaries import Split
 from offturn_engine.compaction import (
     NO_SECTIONS,
@@ -30,12 +32,14 @@ from offturn_engine.ledger import render as render_ledger
 from offturn_engine.messages import Edit, Message
 from offturn_engine.ranges import Ranges, contains, label, union
 from offturn_engine.render import Rendering, render
+from offturn_engine.templates import ALL_USER_MESSAGES, NINE_SECTION, TEMPLATES
 from offturn_engine.turns import last_unanswered
 
 SUMMARY_HEAD = "[Summary of messages "
 SUMMARY_TELLS = " of this conversation. It tells what already happened; it is not a new request."
 SUMMARY_END = "[End of the summary]"
 FACTS_TITLE = "Facts, taken from the messages by code"
+HUMAN = Human(budget=0)
 HUMAN_TITLE = "What the human wrote, word for word"
 
 
@@ -57,6 +61,8 @@ class Draft:
     target: int
     tokens_before: int
     head: int = 0  # messages after the system prompt that stay
+    keep_human: int = 0  # room for human messages that stay where they are, newest first
+    human_rules: Human = HUMAN
     sections: Sections = NO_SECTIONS
     spent: Spent = NOTHING_SPENT
     model: str = ""
@@ -111,7 +117,8 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     """The record and view of a draft; `known` spares the account where only texts and edits changed."""
     told = known if known and known.split is draft.split else account(draft)
     bare = _record(draft)
-    block = render_human(told.human, budget=draft.human_budget, skip=() if bare.replay is None else (bare.replay,))
+    skip = () if bare.replay is None else (bare.replay,)
+    block = render_human(told.human, budget=draft.human_budget, skip=skip, order=draft.human_rules.order)
     listed = render_ledger(told.facts, budget=draft.ledger_budget)
     sections = draft.sections if draft.sections.titles else draft.base.sections
     audit = Audit(
@@ -121,7 +128,8 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
         human_cut=block.cut,
         human_by_handle=block.by_handle,
     )
-    summary = _text(label(bare.covered), sections, listed.text, block.text) if bare.covered else ""
+    in_section = draft.human_rules.placement == "section"
+    summary = _text(label(bare.covered), sections, listed.text, block.text, in_section) if bare.covered else ""
     told_of = {"summary": summary, "sections": sections, "ledger": told.facts, "human": told.human, "audit": audit}
     record = bare.model_copy(update=told_of)
     rendering = render(draft.path, record, draft.fmt)
@@ -137,6 +145,7 @@ def _record(draft: Draft) -> Compaction:
         base=draft.base.number,
         covered=covered,
         edits=tuple(e for e in draft.edits if not contains(covered, e.seq) or e.seq == replay),
+        placement="last" if draft.human_rules.placement == "messages" else "first",
         replay=replay,
         seen=max((m.seq for m in draft.path), default=-1) + 1,
         provisional=draft.provisional,
@@ -159,14 +168,19 @@ def _replay(draft: Draft) -> int | None:
     return None if asked is None or draft.path[asked].seq != draft.base.replay else draft.base.replay
 
 
-def _text(covered: str, sections: Sections, facts: str, human: str) -> str:
+def _text(covered: str, sections: Sections, facts: str, human: str, in_section: bool) -> str:
     head = (
         f"{SUMMARY_HEAD}{covered}{SUMMARY_TELLS} A handle such as m12 names a message whose full text can be recalled.]"
     )
-    parts = [head]
-    parts += [f"## {title}\n{body}" for title, body in sections.items() if body.strip()]
+    template = TEMPLATES.get(sections.template, NINE_SECTION)
+    bodies = dict(sections.items())
+    own = in_section and bool(bodies) and ALL_USER_MESSAGES in template.by_code
+    if own:
+        bodies[ALL_USER_MESSAGES] = escape(human, quote=False)  # `html.unescape` gives it back
+    written = template.write([(title, bodies[title]) for title in template.titles if bodies.get(title, "").strip()])
+    parts = [head, written] if written else [head]
     if facts:
         parts.append(f"## {FACTS_TITLE}\n{facts}")
-    if human:
+    if human and not own:
         parts.append(f"## {HUMAN_TITLE}\n{human}")
     return "\n\n".join([*parts, SUMMARY_END])

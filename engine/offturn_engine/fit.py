@@ -117,7 +117,8 @@ def _tail_messages(draft: Draft, _: Prune) -> Iterator[Draft]:
 def _covering(draft: Draft, name: str, start: int, **changes: int) -> Iterator[Draft]:
     """The draft with a tail that starts here; nothing where that covers no more than before."""
     system, head = changes.get("system_budget", draft.system_budget), changes.get("head", draft.head)
-    split = at(draft.path, draft.base.covered, start, system=system, head=head)
+    human = changes.get("keep_human", draft.keep_human)
+    split = at(draft.path, draft.base.covered, start, system=system, head=head, human=human)
     if length(split.cover) > (length(draft.split.cover) if draft.split else 0):
         method = "extractive" if draft.method == "prune" else draft.method
         yield draft.conceding(name, 1, split=split, method=method, **changes)
@@ -142,8 +143,12 @@ def _long_texts(draft: Draft, _: Prune) -> Iterator[Draft]:
 
 
 def _human(draft: Draft, _: Prune) -> Iterator[Draft]:
-    for budget in (draft.human_budget // 2, draft.human_budget // 4, draft.human_budget // 8):
-        draft = draft.conceding("human_budget", 1, human_budget=budget)
+    budget = min(draft.human_budget, sum(m.tokens for m in draft.path if m.origin == "human"))
+    for smaller in (budget // 2, budget // 4, budget // 8):
+        if draft.keep_human and draft.split:
+            for step in _covering(draft, "human_messages", draft.split.tail, keep_human=smaller):
+                draft = step
+        draft = draft.conceding("human_budget", 1, human_budget=smaller)
         yield draft
     yield draft.conceding("human_by_handle", 1, human_budget=1)  # 0 would keep an excerpt of each
 

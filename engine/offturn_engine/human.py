@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
 from offturn_engine.compaction import HumanItem
 from offturn_engine.constraints import constraints
@@ -19,6 +20,8 @@ from offturn_engine.handles import handle
 from offturn_engine.messages import MediaPart, Message
 from offturn_engine.ranges import Ranges, normalise, ranges_of, union
 from offturn_engine.tokens import estimate_text
+
+Order = Literal["largest-first", "newest-kept"]
 
 EXCERPT = 80  # characters shown of a message listed by handle
 LEAST = 80  # tokens a message keeps when its middle is cut
@@ -74,11 +77,14 @@ def human_items(messages: Sequence[Message]) -> tuple[HumanItem, ...]:
     return tuple(reversed(found))
 
 
-def render(items: Sequence[HumanItem], *, budget: int, skip: Collection[int] = ()) -> HumanBlock:
+def render(
+    items: Sequence[HumanItem], *, budget: int, skip: Collection[int] = (), order: Order = "largest-first"
+) -> HumanBlock:
     """The items as quotations headed by their handles, oldest first, within `budget` tokens (estimated).
 
     Each quotation stands between two lines of `~` longer than any run of `~` inside it, so that no text can end its
-    own quotation. Budget 0 lists all by handle, the newest `LISTED` with an excerpt. `skip` are seqs that the view
+    own quotation. `order`: who gives way, the largest and then the oldest, or (`newest-kept`) all but the newest that fit,
+    the one at the edge cut in its middle. Budget 0 lists all by handle, the newest `LISTED` with an excerpt. `skip` are seqs that the view
     shows elsewhere; they are not counted.
     """
     left_out = frozenset(skip)
@@ -90,7 +96,8 @@ def render(items: Sequence[HumanItem], *, budget: int, skip: Collection[int] = (
     if estimate_text(whole.text) <= budget:
         return whole
     total = sum(s.tokens for s in shown)
-    for narrower in (_list_hopeless, _cut_middles, _list_oldest, _drop_excerpts, _join_oldest):
+    gives_way = (_list_hopeless, _cut_middles, _list_oldest) if order == "largest-first" else (_list_before_edge,)
+    for narrower in (*gives_way, _drop_excerpts, _join_oldest):
         if total <= budget:
             break
         total = narrower(shown, total, budget)
@@ -140,6 +147,20 @@ def _list_oldest(shown: list[_Shown], total: int, budget: int) -> int:
             total += smaller.tokens - shown[i].tokens
             shown[i] = smaller
     return total
+
+
+def _list_before_edge(shown: list[_Shown], _: int, budget: int) -> int:
+    """Keep the newest whole, cut the one at the edge in its middle, list those before it. Returns the new total."""
+    listed = [_by_handle(entry.item) for entry in shown]
+    rest = sum(s.tokens for s in listed)
+    for i in reversed(range(len(shown))):
+        rest -= listed[i].tokens
+        room = budget - rest - sum(s.tokens for s in shown[i + 1 :])
+        if shown[i].tokens > room:
+            shown[i] = _cut(shown[i].item, room) if room >= LEAST else listed[i]
+            shown[:i] = listed[:i]
+            break
+    return sum(s.tokens for s in shown)
 
 
 def _drop_excerpts(shown: list[_Shown], total: int, budget: int) -> int:
