@@ -41,6 +41,11 @@ class SessionConfig:
         """Real tokens. Raises InvalidPolicy where policy and window cannot work together."""
         return self.policy.limits(self.window, self.max_output)
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """TTL in ms and bytes of the log, as the store has them; 0: none."""
+        return self.policy.session.ttl * 1000, self.policy.session.bytes
+
     def to_json(self) -> str:
         """For the store."""
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
