@@ -51,6 +51,15 @@ class SessionConfig:
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         return json.dumps({**values, "v": VERSION, "policy": self.policy.model_dump()})
 
+    def onto(self, stored: str) -> str:
+        """The same, with what another release keeps in `stored` and this one does not know."""
+        old, new = json.loads(stored), json.loads(self.to_json())
+        policy = new["policy"]
+        if old["policy"]["name"] == policy["name"]:
+            groups = {name: group for name, group in old["policy"].items() if isinstance(group, dict)}
+            policy |= {name: {**group, **policy.get(name, {})} for name, group in groups.items()}
+        return json.dumps({**old, **new})
+
     @classmethod
     def from_json(cls, text: str) -> SessionConfig:
         """From the store. Raises UnknownVersion."""

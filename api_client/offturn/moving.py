@@ -151,7 +151,7 @@ class Moving(Handle):
                     self.key,
                     op=op,
                     incarnation=meta.incarnation,
-                    config=new.to_json(),
+                    config=new.onto(meta.config),
                     thresholds=(levels.soft, levels.hard, levels.growth),
                     limits=new.bounds,
                     calibration=learnt,

@@ -50,7 +50,10 @@ async def run(
     Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
     unexpected error is raised too, after the session was handed back with a delay.
     """
-    claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms)
+    try:
+        claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms)
+    except UnknownVersion as error:  # it stays due, for a worker of the release that wrote it
+        return Failed(kind=type(error).__name__, deferred=True)
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
     try:
