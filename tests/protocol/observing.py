@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from offturn.store.entries import loads, text_of
@@ -31,8 +32,7 @@ async def observe(redis: Any, key: SessionKey) -> State:
     if fields is None:
         assert life or not any((ops, ids, log))
         return State(incarnation=int(meta.get(b"incarnation", life or 0)), due=score is not None, parked=dead)
-    names = [key.key(f"gen:{number}") for number in fields.generations]
-    there = {int(name.rpartition(":")[2]) for name in names if await redis.exists(name)}
+    there = await _with_record(redis, key, list(fields.generations))
     assert fields.parked is dead
     assert sorted(chunks) == sorted(chunksq)
     assert sorted(ops) == sorted(opsq)
@@ -92,6 +92,16 @@ async def observe(redis: Any, key: SessionKey) -> State:
     assert fields.log_bytes == log_bytes(state)
     assert fields.pressure == pressure(state)
     return state
+
+
+async def _with_record(redis: Any, key: SessionKey, numbers: Sequence[int]) -> set[int]:
+    if not numbers:
+        return set()
+    async with redis.pipeline() as pipe:
+        for number in numbers:
+            pipe.exists(key.key(f"gen:{number}"))
+        found = await pipe.execute()
+    return {number for number, exists in zip(numbers, found, strict=True) if exists}
 
 
 def reply_of(text: bytes) -> Reply:
