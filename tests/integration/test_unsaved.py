@@ -40,7 +40,7 @@ def test_the_oldest_go_when_they_are_too_large() -> None:
 
 def test_what_nobody_asks_for_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, now = Unsaved(), [0.0]
-    monkeypatch.setattr(unsaved.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("offturn.unsaved.time.monotonic", lambda: now[0])
     kept.add((KEY, 1, "a"), "paid")
     now[0] = unsaved.KEPT_SECONDS + 1
 
