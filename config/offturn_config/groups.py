@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 Share: TypeAlias = Annotated[float, Field(gt=0, lt=1, strict=True)]
 Tokens: TypeAlias = Annotated[int, Field(ge=0, strict=True)]
 Amount: TypeAlias = Share | Tokens
 Count: TypeAlias = Annotated[int, Field(ge=0)]
+
+
+SHORTEST_TTL = 60  # seconds
+LONGEST_TTL = 10 * 365 * 24 * 3600
 
 
 class Group(BaseModel):
@@ -227,3 +231,24 @@ class Remote(Group):
     context_edits: bool = Field(
         default=False, description="request options that let Anthropic clear old tool uses and thinking"
     )
+
+
+class Bounds(Group):
+    """How long and how large one session may get."""
+
+    ttl: int = Field(
+        default=0,
+        ge=0,
+        le=LONGEST_TTL,
+        description="seconds without a write or a view after which the session is deleted; 0: never",
+    )
+    bytes: int = Field(
+        default=256 * 1024 * 1024, ge=0, le=2**40, description="largest log; what goes beyond is refused; 0: no limit"
+    )
+
+    @field_validator("ttl")
+    @classmethod
+    def _outlives_a_call(cls, value: int) -> int:
+        if 0 < value < SHORTEST_TTL:
+            raise ValueError(f"use 0 (never) or at least {SHORTEST_TTL} seconds: a job must not outlive its session")
+        return value

@@ -15,6 +15,7 @@ from offturn_config.errors import InvalidPolicy
 from offturn_config.groups import (
     After,
     Boundary,
+    Bounds,
     Failure,
     Group,
     Human,
@@ -48,6 +49,7 @@ class Policy(Group):
     after: After = After()
     failure: Failure = Failure()
     remote: Remote = Remote()
+    session: Bounds = Bounds()
 
     @property
     def hash(self) -> str:
