@@ -18,13 +18,13 @@ from offturn_engine.match import (
     Shape,
     changed,
     holds_summary,
-    is_system,
     match,
     match_ids,
     path_shape,
     view_shape,
 )
 from offturn_engine.messages import RawMessage
+from offturn_engine.render import is_system
 
 
 @dataclass(frozen=True, slots=True)

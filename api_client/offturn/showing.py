@@ -11,6 +11,7 @@ from secrets import token_hex
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.errors import Refused
+from offturn.request_options import provider_options, provider_warnings
 from offturn.room import SERVER_FULL
 from offturn.store.errors import StoreFull
 from offturn.store.replies import Adopted, Committed, Meta
@@ -18,16 +19,18 @@ from offturn.view import Options, View
 from offturn_engine.compaction import Compaction
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import CannotFit
+from offturn_engine.formats.anthropic import Anthropic
 from offturn_engine.formats.base import Format
 from offturn_engine.groups import group_is_open
-from offturn_engine.match import is_system
 from offturn_engine.messages import Message, RawMessage
+from offturn_engine.notes import SYSTEM_NOTE, with_note
 from offturn_engine.plan import emergency
-from offturn_engine.render import Item, Rendering, render
-from offturn_engine.tokens import Calibration, estimate_message
+from offturn_engine.render import Item, Rendering, is_system, render
+from offturn_engine.tokens import Calibration, estimate_message, estimate_text
 from offturn_engine.triggers import in_estimates
 
 EMERGENCY_TRIES = 3
+NOTE_ROOM = max(estimate_text(note) for note in SYSTEM_NOTE.values())
 GAVE_WAY = "generation {} does not fit the window and gave way: pass window=offturn.ANY_WINDOW to see it as it is"
 
 
@@ -80,8 +83,8 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
     while True:
         chosen = options.generation
         shown = await (cache.pointed("adopted") if chosen is None else cache.generation(chosen))
-        rendering = _led(render(cache.path, shown, cache.fmt), options.lead)
-        if rendering.tokens <= space.messages or not cache.path:
+        rendering = _seen(cache, shown, options)
+        if rendering.tokens + _apart(shown, options) <= space.messages or not cache.path:
             break
         if not tries:
             shown, rendering = await _passing(cache, shown, space, options)
@@ -94,7 +97,8 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
         except StoreFull:
             tries, gave_way = 0, (SERVER_FULL,)
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)
-    return replace(view, warnings=(*view.warnings, *gave_way))
+    asked, unmet = provider_options(space.config, cache.path), provider_warnings(config)
+    return replace(view, request_options=asked, warnings=(*view.warnings, *unmet, *gave_way))
 
 
 async def require_room(cache: Cache, number: int) -> None:
@@ -117,7 +121,8 @@ def build(
     meta: Meta | None, shown: Compaction, rendering: Rendering, space: Room, options: Options, fmt: Format
 ) -> View:
     """A View value from what was rendered. Raises CannotFit."""
-    space.require(rendering.tokens)
+    noted = _apart(shown, options)
+    space.require(rendering.tokens + noted)
     warnings = []
     if rendering.closed:
         warnings.append(f"{rendering.closed} tool calls without a recorded result were closed in this view")
@@ -127,20 +132,21 @@ def build(
     identity = f"{meta.incarnation}.{meta.revision[0]}.{meta.revision[1]}.{meta.log_len}" if meta else "0"
     return View(
         messages=rendering.messages,
-        system=options.system,
+        system=with_note(options.system, shown.system_note),
         format=fmt.name,
         generation=shown.number,
         path=meta.path if meta else (),
         kind="emergency" if emergency_view else ("raw" if shown.number == 0 else "compacted"),
-        tokens=space.calibration.real(rendering.tokens),
+        tokens=space.calibration.real(rendering.tokens + noted),
         limit=space.limit,
         tail_from=next((i for i, item in enumerate(rendering.items) if item.seq >= shown.seen), len(rendering.items)),
         tail_edits=len(shown.edits),
         warnings=tuple(warnings),
         id=identity,
         estimate=rendering.tokens,
-        declared=space.declared,
+        declared=space.declared + noted,
         options=options,
+        breakpoints=fmt.name == Anthropic.name and space.config.policy.after.cache == "system_and_3",
     )
 
 
@@ -148,8 +154,9 @@ def give_way(
     path: list[Message], base: Compaction, fmt: Format, space: Room, lead: tuple[RawMessage, ...]
 ) -> Candidate:
     """The emergency candidate that fits with this lead. Raises CannotFit, in real tokens."""
+    note = NOTE_ROOM if space.config.policy.after.system_note or base.system_note else 0
     raw = render(path, base, fmt)
-    more = _led(raw, lead).tokens - raw.tokens
+    more = _led(raw, lead, base.system_note).tokens - raw.tokens + note
     usable = space.messages - more
     limits = replace(in_estimates(space.config.limits, space.calibration), usable=usable)
     try:
@@ -158,13 +165,26 @@ def give_way(
         raise CannotFit(space.calibration.real(error.tokens + more), space.limit) from None
 
 
-def _led(rendering: Rendering, lead: tuple[RawMessage, ...]) -> Rendering:
-    """With the host's own leading system messages in place of the recorded ones."""
+def _led(rendering: Rendering, lead: tuple[RawMessage, ...], note: str) -> Rendering:
+    """With the host's own leading system messages in place of the recorded ones, the note on the first of them."""
     if not lead:
         return rendering
     rest = dropwhile(lambda item: is_system(item.raw), rendering.items)
-    own = (Item(raw, -1, "message", estimate_message(raw)) for raw in lead)
+    noted = (with_note(lead[0], note), *lead[1:])
+    own = (Item(raw, -1, "message", estimate_message(raw)) for raw in noted)
     return replace(rendering, items=(*own, *rest))
+
+
+def _seen(cache: Cache, shown: Compaction, options: Options) -> Rendering:
+    """What goes out as messages. The note stands once: on a system prompt given apart, else on the first system message."""
+    record = shown if options.system is None else shown.model_copy(update={"system_note": ""})
+    return _led(render(cache.path, record, cache.fmt), options.lead, record.system_note)
+
+
+def _apart(shown: Compaction, options: Options) -> int:
+    """Estimate of what the note adds to a system prompt given apart."""
+    given = options.system
+    return 0 if given is None or with_note(given, shown.system_note) == given else estimate_text(shown.system_note)
 
 
 def _may_adopt(cache: Cache, config: SessionConfig) -> bool:
@@ -196,7 +216,7 @@ async def _passing(cache: Cache, base: Compaction, space: Room, options: Options
     made = await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)
     record = made.compaction.model_copy(update={"number": base.number})
     cache.passing.append(record)
-    return record, _led(made.rendering, options.lead)
+    return record, _seen(cache, record, options)
 
 
 async def _publish(cache: Cache, space: Room, options: Options) -> None:

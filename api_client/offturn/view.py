@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from offturn.copying import copied
+from offturn.request_options import Method, marked, method
 from offturn_engine.formats import get
 from offturn_engine.messages import Json, RawMessage
 from offturn_engine.ranges import Ranges
@@ -37,7 +38,7 @@ class View:
     """Messages ready to send, and what is known about them.
 
     messages: raw messages in the session's format; an unedited one is the value the host recorded. Read only
-    system: the system prompt given to `view()`, passed through
+    system: the system prompt given to `view()`; the policy may add a note at its end
     generation: number in force; 0 is the raw transcript
     path: the seq ranges of the log the session shows
     kind: `raw`, `compacted`, or `emergency` (made without a model so that the request fits)
@@ -64,13 +65,24 @@ class View:
     tail_edits: int = 0
     warnings: tuple[str, ...] = ()
     id: str = ""
+    request_options: Mapping[str, Json] = field(default_factory=dict)  # what the policy asks of the provider
+    breakpoints: bool = False  # `kwargs()` sets cache breakpoints
     estimate: int = field(default=0, repr=False)  # uncalibrated, messages only: what usage is measured against
     declared: int = field(default=0, repr=False)  # uncalibrated, of the system prompt and tools given
     options: Options = field(default=Options(), repr=False, compare=False)  # what the call that made it asked for
 
-    def kwargs(self) -> dict[str, Any]:
-        """Arguments for the provider's SDK call: `messages`, and `system` where the format has it apart.
+    @property
+    def method(self) -> Method:
+        """The SDK's call that takes `kwargs()`: `client.messages.create`, `client.beta.messages.create` where the policy
+        asks for beta options, or `client.chat.completions.create`."""
+        return method(self.format, self.request_options)
 
-        They are copies: set cache markers in them as you like.
+    def kwargs(self) -> dict[str, Any]:
+        """Arguments for the provider's SDK call (`method`): `messages`, `system` where the format has it apart, and what
+        the policy asks of the provider.
+
+        They are copies: set cache markers in them as you like, where the policy sets none.
         """
-        return {name: copied(value) for name, value in get(self.format).request(self.messages, self.system).items()}
+        request = get(self.format).request(self.messages, self.system)
+        arguments = {name: copied(value) for name, value in {**request, **self.request_options}.items()}
+        return marked(arguments) if self.breakpoints else arguments

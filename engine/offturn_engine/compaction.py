@@ -18,6 +18,7 @@ VERSION = 1
 Method = Literal["model", "extractive", "prune"]
 Placement = Literal["first", "last"]
 Reason = Literal["threshold", "phase", "manual", "overflow"]
+SummaryRole = Literal["user", "alternating"]
 
 
 class Record(BaseModel):
@@ -71,6 +72,22 @@ class Spent(Record):
     milliseconds: int = 0
 
 
+class Restore(Record):
+    """What a covered message holds, shown again after the summary: one result or argument of a call, or a whole text.
+
+    `name`: the file's path or the skill's name. `characters` of its text are shown, `tokens` is what that message costs.
+    `changed`: seq of a later change of the file; -1 where none is known.
+    """
+
+    seq: int
+    part: int
+    kind: Literal["file", "skill", "host"]
+    name: str
+    characters: int
+    tokens: int
+    changed: int = -1
+
+
 NO_SECTIONS = Sections()
 NOTHING_SPENT = Spent()
 
@@ -101,6 +118,9 @@ class Compaction(Record):
     human: tuple[HumanItem, ...] = ()  # every human message of the covered ranges
     placement: Placement = "first"  # where the summary stands among the covered messages
     replay: int | None = None  # seq of the covered, unanswered human message shown right after the summary
+    role: SummaryRole = "user"
+    system_note: str = ""  # put at the end of the system prompt, from the first compaction on
+    restores: tuple[Restore, ...] = ()  # oldest first; of covered messages only
     seen: int = 0  # log length it was planned on; the last seq it covers or edits is below
     provisional: bool = False
     method: Method = "prune"

@@ -22,12 +22,16 @@ from offturn_engine.draft import SUMMARY_HEAD, SUMMARY_TELLS
 from offturn_engine.errors import InvalidMessage
 from offturn_engine.formats.base import Format
 from offturn_engine.messages import Json, Message, RawMessage
-from offturn_engine.render import NO_RESULT, render
+from offturn_engine.render import NO_RESULT, is_system, render
+from offturn_engine.restore import NOT_A_REQUEST, RESTORED
 
 Kind = Literal["equal", "append", "behind", "own-view", "unrelated"]
 
 LOOK_AHEAD = 32  # messages a list may have later than the shape: they came between a call and its results
-_SUMMARY = re.compile(rf"{re.escape(SUMMARY_HEAD)}[\d\s,.-]*{re.escape(SUMMARY_TELLS)}")
+_SUMMARY = re.compile(
+    rf"{re.escape(SUMMARY_HEAD)}[\d\s,.-]*{re.escape(SUMMARY_TELLS)}"
+    rf"|{re.escape(RESTORED)}m\d{{1,12}}: .{{0,400}}{re.escape(NOT_A_REQUEST)}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +77,8 @@ class Form:
         return bool(parts) and all(getattr(part, "text", None) == NO_RESULT for part in parts)
 
 
-def is_system(raw: Json) -> bool:
-    """Is it a message of the system prompt?"""
-    return isinstance(raw, Mapping) and raw.get("role") in ("system", "developer")
-
-
 def holds_summary(raw: Json) -> bool:
-    """Is it a user-role message with the first line of a summary that offturn wrote, for whatever session?
+    """Is it a message with the first line of a summary or a restore that offturn wrote, for whatever session?
 
     Results of tools are not looked at: they may show one, and nobody takes them for a human's words.
     """

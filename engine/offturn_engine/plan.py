@@ -25,11 +25,13 @@ from offturn_engine.formats.base import Format
 from offturn_engine.hide import hidden
 from offturn_engine.language import detect
 from offturn_engine.messages import Edit, Message
+from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of
 from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER
 from offturn_engine.protect import newest
 from offturn_engine.prune import prune
 from offturn_engine.ranges import Ranges, contains, minus, union
 from offturn_engine.render import render
+from offturn_engine.restore import Allowance, allowance, restores
 from offturn_engine.turns import last_unanswered
 
 
@@ -60,6 +62,7 @@ class Summarise:
     language: str
     max_output_tokens: int
     ceiling: int
+    restore: Allowance
     policy: Policy
 
 
@@ -95,14 +98,14 @@ def plan(
             return PruneOnly(candidate)
     if not parts.cover:
         return Skip(NOTHING_TO_COVER)
-    draft = replace(draft, split=parts)
+    draft = replace(draft, split=parts, restores=())
     least = floor(draft)
     if least <= limits.ceiling and before - least < before * policy.size.minimum_gain:
         return Skip(NO_GAIN)
     wanted = _summarise(draft, pruned.edits, policy, limits, focus, note)
     if policy.summary.ledger_first:
         candidate = apply(wanted, NO_SECTIONS)
-        if candidate.rendering.tokens <= limits.target:
+        if not candidate.compaction.over_target:
             return PruneOnly(candidate)
     return wanted
 
@@ -125,11 +128,19 @@ def apply(
         provisional=provisional,
     )
     try:
-        return concede(draft, wanted.ceiling, wanted.policy.prune)
+        return _restored(concede(draft, wanted.ceiling, wanted.policy.prune), wanted)
     except CannotFit as least:
         if least_tail(draft.path) > wanted.ceiling:  # then the ceiling does not count: giving way would be for nothing
             return assemble(draft)
         return concede(draft, least.tokens, wanted.policy.prune)
+
+
+def _restored(made: Candidate, wanted: Summarise) -> Candidate:
+    """With what the policy restores: the target was looked at before, soft level and minimum gain are kept."""
+    allowed, bare, before = wanted.restore, made.rendering.tokens, made.draft.tokens_before
+    most = min(allowed.below, int(before * (1 - wanted.policy.size.minimum_gain)))
+    found = restores(made.draft.path, made.compaction, made.draft.fmt, allowed, most - bare)
+    return assemble(replace(made.draft, restores=found), made.account) if found else made
 
 
 def emergency(path: Sequence[Message], base: Compaction, fmt: Format, *, policy: Policy, limits: Limits) -> Candidate:
@@ -174,6 +185,8 @@ def _draft(
     path: Sequence[Message], base: Compaction, fmt: Format, policy: Policy, limits: Limits, reason: Reason
 ) -> Draft:
     """A draft that covers and edits what the base does."""
+    after = policy.after
+    language = language_of(path) if after.lead_in or after.system_note else ""
     return Draft(
         path=path,
         fmt=fmt,
@@ -186,6 +199,10 @@ def _draft(
         head=shape(policy, limits, first=not base.covered).head,
         keep_human=shape(policy, limits, first=not base.covered).human,
         human_rules=policy.human,
+        lead_in=LEAD_IN[language] if after.lead_in else "",
+        system_note=base.system_note or (SYSTEM_NOTE[language] if after.system_note else ""),
+        role=after.summary_role,
+        restores=base.restores,
         method="prune",
         reason=reason,
         policy=policy.hash,
@@ -249,5 +266,6 @@ def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limi
         language=detect(humans[-20:]),
         max_output_tokens=limits.summary,
         ceiling=limits.ceiling,
+        restore=allowance(policy, limits),
         policy=policy,
     )

@@ -55,4 +55,7 @@ def in_estimates(limits: Limits, calibration: Calibration) -> Limits:
         tail=part(limits.tail),
         human=part(limits.human),
         ledger=part(limits.ledger),
+        restore_file=part(limits.restore_file) if limits.restore_file else 0,
+        restore=part(limits.restore) if limits.restore else 0,
+        skills=part(limits.skills) if limits.skills else 0,
     )

@@ -62,6 +62,10 @@ class Anthropic:
         """A new user message."""
         return {"role": "user", "content": text}
 
+    def assistant(self, text: str) -> RawMessage:
+        """A new assistant message."""
+        return {"role": "assistant", "content": text}
+
     def result(self, call_id: str, name: str, text: str) -> RawMessage:  # noqa: ARG002 -- the API takes no name
         """A synthetic result of a call."""
         return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id, "content": text}]}

@@ -46,6 +46,10 @@ class Format(Protocol):
         """A new user-role message."""
         ...
 
+    def assistant(self, text: str) -> RawMessage:
+        """A new assistant-role message."""
+        ...
+
     def result(self, call_id: str, name: str, text: str) -> RawMessage:
         """A synthetic tool result."""
         ...

@@ -59,6 +59,10 @@ class OpenAIChat:
         """A new user message."""
         return {"role": "user", "content": text}
 
+    def assistant(self, text: str) -> RawMessage:
+        """A new assistant message."""
+        return {"role": "assistant", "content": text}
+
     def result(self, call_id: str, name: str, text: str) -> RawMessage:
         """A synthetic result of a call."""
         if call_id.startswith(FUNCTION):
