@@ -29,7 +29,8 @@ class Job:
     """One claimed session as read. `limits` are in estimate units; `chain` is the chain hash at `length`.
 
     `wanted`: the trigger rule still asks for it. `pressing`: do without the model rather than wait for it, because it
-    has failed often enough, or the view is at the hard level.
+    has failed often enough, or the view is at the hard level. `model`: the one the host calls; `factor`: real tokens of an
+    estimated one.
     """
 
     path: list[Message]
@@ -43,6 +44,8 @@ class Job:
     path_tokens: int
     wanted: bool
     pressing: bool
+    model: str | None
+    factor: float
 
 
 def requirement(meta: Meta) -> Requirement:
@@ -72,18 +75,21 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         await store.mend(key, incarnation=claim.incarnation, nonce=token_hex(16))
         return await _gone(key, store, claim, "base_gone")
     newest = max(entries, key=lambda e: e.seq, default=None)  # not the last one where a message was replaced
+    calibration = config.calibration(meta.calibration)
     return Job(
         path=await asyncio.to_thread(_parsed, entries, fmt),
         base=base,
         fmt=fmt,
         policy=config.policy,
-        limits=in_estimates(config.limits, config.calibration(meta.calibration)),
+        limits=in_estimates(config.limits, calibration),
         reason=cast("Reason", claim.reason),
         length=newest.seq + 1 if newest else 0,
         chain=newest.chain if newest else "",
         path_tokens=sum(e.tokens for e in entries),
         wanted=meta.asked > meta.served or (needed != "none" and not meta.parked),
         pressing=needed == "hard" or claim.attempts >= TRIES_BEFORE_EXTRACTIVE,
+        model=config.model,
+        factor=calibration.factor,
     )
 
 

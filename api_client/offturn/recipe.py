@@ -24,10 +24,12 @@ from offturn.summarizer import AnySummarizer
 from offturn_config.errors import OffturnError
 from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
-from offturn_engine.compaction import NO_SECTIONS, Compaction
+from offturn_engine.compaction import NO_SECTIONS, Compaction, Economics
 from offturn_engine.draft import Candidate
+from offturn_engine.economics import PriceOf, account, unpriced
 from offturn_engine.outcome import NO_GAIN, Compacted, Failed, Outcome, Pruned, Skipped, Superseded, finish, name
 from offturn_engine.plan import PruneOnly, Skip, apply, plan, widen
+from offturn_engine.render import render
 
 LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
@@ -44,8 +46,9 @@ async def run(
     summarizer: AnySummarizer,
     lease_ms: int = LEASE_MS,
     worker_id: str = "",
+    prices: PriceOf = unpriced,
 ) -> Outcome:
-    """Compact one session if it is due and free.
+    """Compact one session if it is due and free. `prices`: for the account in the record.
 
     Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
     unexpected error is raised too, after the session was handed back with a delay.
@@ -57,7 +60,7 @@ async def run(
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
     try:
-        outcome = await _while_held(key, store, claim, summarizer, lease_ms)
+        outcome = await _while_held(key, store, claim, summarizer, prices, lease_ms)
     except StoreUnavailable:
         raise
     except (
@@ -76,7 +79,9 @@ async def run(
     return outcome
 
 
-async def _compact(key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer) -> Outcome:
+async def _compact(
+    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, prices: PriceOf
+) -> Outcome:
     job = await load(key, store, claim)
     if not isinstance(job, Job):
         return job
@@ -96,24 +101,31 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, summarize
     if isinstance(planned, Skip):
         return Skipped(reason=planned.reason)
     if isinstance(planned, PruneOnly):
-        return await _publish(key, store, claim, job, planned.candidate)
+        return await _publish(key, store, claim, job, prices, planned.candidate)
     written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation))
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
         return Failed(kind=written.kind, retry_after=written.retry_after)
     if isinstance(written, Unavailable):
         facts = partial(apply, planned, NO_SECTIONS, spent=written.spent, provisional=True)
-        return await _publish(key, store, claim, job, await asyncio.to_thread(facts), fallback=written.kind)
+        return await _publish(key, store, claim, job, prices, await asyncio.to_thread(facts), fallback=written.kind)
     told = partial(apply, planned, written.sections, spent=written.spent, model=written.model)
-    outcome = await _publish(key, store, claim, job, await asyncio.to_thread(told))
+    outcome = await _publish(key, store, claim, job, prices, await asyncio.to_thread(told))
     return replace(outcome, masked=written.masked) if isinstance(outcome, Compacted) else outcome
 
 
 async def _publish(
-    key: SessionKey, store: SessionStore, claim: Claim, job: Job, candidate: Candidate, *, fallback: str = ""
+    key: SessionKey,
+    store: SessionStore,
+    claim: Claim,
+    job: Job,
+    prices: PriceOf,
+    candidate: Candidate,
+    *,
+    fallback: str = "",
 ) -> Outcome:
     if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=job.policy.size.minimum_gain):
         return Failed(kind=rejected.reason) if rejected.broken else Skipped(reason=NO_GAIN)
-    reply = await _commit(key, store, claim, job, candidate)
+    reply = await _commit(key, store, claim, job, prices, candidate)
     if reply == Refused(why="fuller"):
         # An emergency covered more while the model was paid: put the summary over all of it.
         now = await load(key, store, claim)
@@ -121,13 +133,16 @@ async def _publish(
             candidate = await asyncio.to_thread(widen, candidate, now.path, now.base.covered)
             if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=-math.inf):
                 return Failed(kind=rejected.reason)
-            reply = await _commit(key, store, claim, replace(now, base=job.base), candidate)
+            reply = await _commit(key, store, claim, replace(now, base=job.base), prices, candidate)
     if not isinstance(reply, Committed):
         return Superseded(reason=reply.why if isinstance(reply, Refused) else "gone")
     return _published(reply.number, candidate.compaction, fallback)
 
 
-async def _commit(key: SessionKey, store: SessionStore, claim: Claim, job: Job, candidate: Candidate) -> CommitReply:
+async def _commit(
+    key: SessionKey, store: SessionStore, claim: Claim, job: Job, prices: PriceOf, candidate: Candidate
+) -> CommitReply:
+    economics = await asyncio.to_thread(_priced, job, prices, candidate)
     return await store.commit(
         key,
         incarnation=claim.incarnation,
@@ -135,11 +150,17 @@ async def _commit(key: SessionKey, store: SessionStore, claim: Claim, job: Job, 
         base=job.base.number,
         chain_length=job.length,
         chain=job.chain,
-        compaction=candidate.compaction,
+        compaction=candidate.compaction.model_copy(update={"economics": economics}),
         at_tokens=job.path_tokens,
         claim=claim,
         op=token_hex(16),
     )
+
+
+def _priced(job: Job, prices: PriceOf, candidate: Candidate) -> Economics:
+    before = render(job.path, job.base, job.fmt).items
+    after = candidate.rendering.items
+    return account(candidate.compaction, before, after, factor=job.factor, model=job.model, prices=prices)
 
 
 def _published(number: int, record: Compaction, fallback: str) -> Outcome:
@@ -158,10 +179,10 @@ def _published(number: int, record: Compaction, fallback: str) -> Outcome:
 
 
 async def _while_held(
-    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, lease_ms: int
+    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, prices: PriceOf, lease_ms: int
 ) -> Outcome:
     """Work while the lease is renewed; a lost lease closes whatever is open, a model's stream included."""
-    work = asyncio.create_task(_compact(key, store, claim, summarizer))
+    work = asyncio.create_task(_compact(key, store, claim, summarizer, prices))
     lease = asyncio.create_task(_renew(key, store, claim, lease_ms))
     try:
         await asyncio.wait((work, lease), return_when=asyncio.FIRST_COMPLETED)

@@ -187,7 +187,9 @@ class Session(Appending, Moving):
     async def generations(self) -> list[inspecting.Generation]:
         """The generations kept, oldest first; 0, the raw transcript, is always there and not listed."""
         async with self._open(fresh=True) as (_, cache):
-            return inspecting.generations(cache)
+            numbers = list(cache.meta.generations) if cache.meta else []
+            found = [(number, await cache.find(number)) for number in numbers]
+            return inspecting.generations(cache, {number: record for number, record in found if record})
 
     async def events(self, after: str | None = None, *, limit: int = 1_000) -> list[inspecting.Event]:
         """What happened to the session, oldest first: names, numbers and sizes, never content.

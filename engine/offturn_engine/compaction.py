@@ -88,6 +88,22 @@ class Restore(Record):
     changed: int = -1
 
 
+class Economics(Record):
+    """What a compaction cost and saves, US dollars at the prices known when it was made; None: unknown.
+
+    cost: of the summarizer's calls. lost_prefix: of the first request after it, which the cache does not hold. saving: of
+    each later request. break_even: requests until cost and lost prefix are paid for; None also where that never is.
+    after_20: savings of 20 requests less cost and lost prefix.
+    """
+
+    cost: float | None = None
+    lost_prefix: float | None = None
+    saving: float | None = None
+    break_even: int | None = None
+    after_20: float | None = None
+
+
+UNPRICED = Economics()
 NO_SECTIONS = Sections()
 NOTHING_SPENT = Spent()
 
@@ -133,6 +149,7 @@ class Compaction(Record):
     over_target: bool = False
     audit: Audit = Audit()
     spent: Spent = Spent()
+    economics: Economics = UNPRICED
     concessions: dict[str, int] = Field(
         default_factory=dict, description="what gave way so that the view fits, counted"
     )

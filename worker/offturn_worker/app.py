@@ -18,6 +18,7 @@ from offturn.stopping import stop as stop_tasks
 from offturn.store.sessions import SessionStore
 from offturn.summarizer import AnySummarizer
 from offturn_config.settings import WorkerSettings
+from offturn_models.prices import price_of
 from offturn_worker.health import Health
 from offturn_worker.jobs import Compact
 from offturn_worker.logs import described, unhandled_logged
@@ -69,6 +70,7 @@ async def run_worker(
             summarizer=summarizer,
             lease_ms=settings.lease_ms,
             worker_id=settings.worker_id,
+            prices=price_of,
         )
         await serve(settings, servers, compact, started)
 
