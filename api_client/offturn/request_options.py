@@ -39,7 +39,7 @@ def provider_options(config: SessionConfig, path: Sequence[Message]) -> dict[str
     if config.format != Anthropic.name:
         return {}
     edits, betas = [], []
-    if remote.context_edits:
+    if remote.provider_edits:
         betas.append(EDITS_BETA)
         edits += _clearing(config, path)
     if remote.mode == "managed":

@@ -234,7 +234,7 @@ class Remote(Group):
     mode: Literal["none", "openai-compact", "anthropic-compact", "managed"] = Field(
         default="none", description="who compacts: we; a provider's endpoint; or the provider inside the request"
     )
-    context_edits: bool = Field(
+    provider_edits: bool = Field(
         default=False, description="request options that let Anthropic clear old tool uses and thinking"
     )
 

@@ -6,7 +6,7 @@ MUTANTS: dict[str, tuple[str, str, object]] = {
     "F2": ("five-step", "boundary.tail_messages", 2),
     "H6": ("hermes", "after.system_note", False),
     "H8": ("hermes", "after.cache", "none"),
-    "K5": ("claude-code", "remote.context_edits", False),
+    "K5": ("claude-code", "remote.provider_edits", False),
     "K8": ("claude-code", "after.restore_files", 2),
     "O3": ("opencode", "boundary.tail_messages", 100),
 }
