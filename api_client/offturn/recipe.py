@@ -9,26 +9,28 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from secrets import token_hex
 
 from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
+from offturn.remote import Remote, aligned, asks, request
 from offturn.stopping import stop
 from offturn.store.errors import StoreFull, StoreUnavailable, UnknownVersion
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
 from offturn.store.sessions import SessionStore
-from offturn.summarise import PaidInSession, Unavailable, summarise
+from offturn.summarise import Paid, PaidInSession, Unavailable, Written, summarise
 from offturn.summarizer import AnySummarizer
-from offturn_config.errors import OffturnError
+from offturn_config.errors import InvalidSetting, OffturnError
 from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
-from offturn_engine.compaction import NO_SECTIONS, Compaction, Economics
+from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Economics
 from offturn_engine.draft import Candidate
 from offturn_engine.economics import PriceOf, account, unpriced
+from offturn_engine.errors import SummarizerError
 from offturn_engine.outcome import NO_GAIN, Compacted, Failed, Outcome, Pruned, Skipped, Superseded, finish, name
-from offturn_engine.plan import PruneOnly, Skip, apply, plan, widen
+from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, plan, widen
 from offturn_engine.render import render
 
 LEASE_MS = 4_000
@@ -36,6 +38,15 @@ FIRST_BACKOFF_MS = 2_000
 LONGEST_BACKOFF_MS = 300_000
 DEFERRED_MS = 30_000
 LONGEST_RETRY_AFTER = 3_600  # seconds: a provider may say anything
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What jobs are done with."""
+
+    summarizer: AnySummarizer
+    prices: PriceOf
+    remote: Remote | None
 
 
 async def run(
@@ -47,8 +58,12 @@ async def run(
     lease_ms: int = LEASE_MS,
     worker_id: str = "",
     prices: PriceOf = unpriced,
+    remote: Remote | None = None,
 ) -> Outcome:
-    """Compact one session if it is due and free. `prices`: for the account in the record.
+    """Compact one session if it is due and free.
+
+    prices: for the account in the record. remote: endpoints for policies that let a provider compact; without them, and
+    where they fail for good, the summarizer does it.
 
     Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
     unexpected error is raised too, after the session was handed back with a delay.
@@ -60,7 +75,7 @@ async def run(
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
     try:
-        outcome = await _while_held(key, store, claim, summarizer, prices, lease_ms)
+        outcome = await _while_held(key, store, claim, Means(summarizer, prices, remote), lease_ms)
     except StoreUnavailable:
         raise
     except (
@@ -79,9 +94,7 @@ async def run(
     return outcome
 
 
-async def _compact(
-    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, prices: PriceOf
-) -> Outcome:
+async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Means) -> Outcome:
     job = await load(key, store, claim)
     if not isinstance(job, Job):
         return job
@@ -101,16 +114,35 @@ async def _compact(
     if isinstance(planned, Skip):
         return Skipped(reason=planned.reason)
     if isinstance(planned, PruneOnly):
-        return await _publish(key, store, claim, job, prices, planned.candidate)
-    written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation))
+        return await _publish(key, store, claim, job, means.prices, planned.candidate)
+    if means.remote is not None and asks(job.policy, job.fmt, job.model):
+        planned = await asyncio.to_thread(aligned, planned)
+    written = await _written(planned, job, means, PaidInSession(store, key, claim.incarnation))
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
         return Failed(kind=written.kind, retry_after=written.retry_after)
     if isinstance(written, Unavailable):
         facts = partial(apply, planned, NO_SECTIONS, spent=written.spent, provisional=True)
-        return await _publish(key, store, claim, job, prices, await asyncio.to_thread(facts), fallback=written.kind)
-    told = partial(apply, planned, written.sections, spent=written.spent, model=written.model)
-    outcome = await _publish(key, store, claim, job, prices, await asyncio.to_thread(told))
+        return await _publish(
+            key, store, claim, job, means.prices, await asyncio.to_thread(facts), fallback=written.kind
+        )
+    told = partial(apply, planned, written.sections, spent=written.spent, model=written.model, opaque=written.opaque)
+    outcome = await _publish(key, store, claim, job, means.prices, await asyncio.to_thread(told))
     return replace(outcome, masked=written.masked) if isinstance(outcome, Compacted) else outcome
+
+
+async def _written(planned: Summarise, job: Job, means: Means, paid: Paid) -> Written | Unavailable:
+    """By the provider where the policy wants it and it can, else, and where it fails for good, by the summarizer."""
+    if means.remote is not None and job.model and asks(job.policy, job.fmt, job.model):
+        asked = await asyncio.to_thread(request, planned, job.base, job.model)
+        try:
+            reply = await means.remote.compact(asked)
+            return Written(NO_SECTIONS, reply.spent, reply.opaque.model, opaque=reply.opaque)
+        except InvalidSetting:  # no key for this provider
+            pass
+        except SummarizerError as error:
+            if error.retryable and not job.pressing:
+                return Unavailable(error.kind, True, error.retry_after or 0, NOTHING_SPENT)
+    return await summarise(planned, means.summarizer, paid)
 
 
 async def _publish(
@@ -178,11 +210,9 @@ def _published(number: int, record: Compaction, fallback: str) -> Outcome:
     )
 
 
-async def _while_held(
-    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, prices: PriceOf, lease_ms: int
-) -> Outcome:
+async def _while_held(key: SessionKey, store: SessionStore, claim: Claim, means: Means, lease_ms: int) -> Outcome:
     """Work while the lease is renewed; a lost lease closes whatever is open, a model's stream included."""
-    work = asyncio.create_task(_compact(key, store, claim, summarizer, prices))
+    work = asyncio.create_task(_compact(key, store, claim, means))
     lease = asyncio.create_task(_renew(key, store, claim, lease_ms))
     try:
         await asyncio.wait((work, lease), return_when=asyncio.FIRST_COMPLETED)

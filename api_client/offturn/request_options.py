@@ -18,6 +18,7 @@ Method = Literal["messages.create", "beta.messages.create", "chat.completions.cr
 
 EDITS_BETA = "context-management-2025-06-27"
 COMPACT_BETA = "compact-2026-01-12"
+ON_DEMAND_BETA = "compact-2026-09-04"  # needed by every request that carries such an item
 LEAST_COMPACT_TRIGGER = 50_000  # tokens; the API refuses less
 NEWEST_MARKED = 3  # the API takes four breakpoints: one is the system prompt's
 NOT_MARKED = frozenset({"thinking", "redacted_thinking"})
@@ -45,7 +46,10 @@ def provider_options(config: SessionConfig, path: Sequence[Message]) -> dict[str
     if remote.mode == "managed":
         betas.append(COMPACT_BETA)
         edits.append(_compacting(config))
-    return {"betas": betas, "context_management": {"edits": edits}} if edits else {}
+    options: dict[str, Json] = {"context_management": {"edits": edits}} if edits else {}
+    if remote.mode == "anthropic-compact":
+        betas.append(ON_DEMAND_BETA)
+    return {**options, "betas": betas} if betas else {}
 
 
 def provider_warnings(config: SessionConfig) -> list[str]:

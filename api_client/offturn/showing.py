@@ -11,6 +11,7 @@ from secrets import token_hex
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.errors import Refused
+from offturn.remote import usable
 from offturn.request_options import provider_options, provider_warnings
 from offturn.room import SERVER_FULL
 from offturn.store.errors import StoreFull
@@ -98,7 +99,10 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
             tries, gave_way = 0, (SERVER_FULL,)
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)
     asked, unmet = provider_options(space.config, cache.path), provider_warnings(config)
-    return replace(view, request_options=asked, warnings=(*view.warnings, *unmet, *gave_way))
+    opaque, fallen = usable(shown, rendering.items, config)
+    at = next((i for i, item in enumerate(rendering.items) if item.kind == "summary"), 0)
+    warnings = (*view.warnings, *unmet, *fallen, *gave_way)
+    return replace(view, request_options=asked, opaque=opaque, opaque_at=at, warnings=warnings)
 
 
 async def require_room(cache: Cache, number: int) -> None:

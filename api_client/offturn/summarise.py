@@ -14,7 +14,7 @@ from offturn.summarizer import AnySummarizer, Extractive, Summarizer
 from offturn.unsaved import UNSAVED
 from offturn_config.keys import SessionKey
 from offturn_engine.chunks import chunks
-from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Sections, Spent
+from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Opaque, Sections, Spent
 from offturn_engine.errors import SummarizerError
 from offturn_engine.plan import Summarise
 from offturn_engine.prompt import PROMPT_TOKENS, repair, request
@@ -34,6 +34,7 @@ class Written:
     spent: Spent
     model: str
     masked: int = 0
+    opaque: Opaque | None = None  # in place of sections: a provider's own item
 
 
 @dataclass(frozen=True, slots=True)

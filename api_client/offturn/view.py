@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from offturn.copying import copied
 from offturn.request_options import Method, marked, method
+from offturn_config.errors import InvalidSetting
+from offturn_engine.compaction import Opaque
 from offturn_engine.formats import get
+from offturn_engine.formats.anthropic import Anthropic
+from offturn_engine.formats.openai_chat import OpenAIChat
+from offturn_engine.formats.responses import items
 from offturn_engine.messages import Json, RawMessage
 from offturn_engine.ranges import Ranges
 
@@ -67,6 +73,8 @@ class View:
     id: str = ""
     request_options: Mapping[str, Json] = field(default_factory=dict)  # what the policy asks of the provider
     breakpoints: bool = False  # `kwargs()` sets cache breakpoints
+    opaque: Opaque | None = field(default=None, repr=False)  # a provider's item for the summary at `opaque_at`
+    opaque_at: int = 0
     estimate: int = field(default=0, repr=False)  # uncalibrated, messages only: what usage is measured against
     declared: int = field(default=0, repr=False)  # uncalibrated, of the system prompt and tools given
     options: Options = field(default=Options(), repr=False, compare=False)  # what the call that made it asked for
@@ -83,6 +91,26 @@ class View:
 
         They are copies: set cache markers in them as you like, where the policy sets none.
         """
-        request = get(self.format).request(self.messages, self.system)
+        messages = self.messages
+        if self.opaque is not None and self.format == Anthropic.name:
+            block = {"role": "assistant", "content": [json.loads(self.opaque.data)]}
+            messages = [block, *messages[self.opaque_at + 1 :]]
+        request = get(self.format).request(messages, self.system)
         arguments = {name: copied(value) for name, value in {**request, **self.request_options}.items()}
         return marked(arguments) if self.breakpoints else arguments
+
+    def responses_kwargs(self) -> dict[str, Any]:
+        """Of a view in `openai-chat`: arguments for `client.responses.create`, for hosts that call that API.
+
+        A compaction item of OpenAI's stands where it may be used (`opaque`), else the ledger that `messages` shows.
+        Raises InvalidSetting for another format.
+        """
+        if self.format != OpenAIChat.name:
+            raise InvalidSetting(f"a view in format {self.format!r} has no input items: use kwargs()")
+        before, after = self.messages, list[RawMessage]()
+        own: list[Json] = []
+        if self.opaque is not None:
+            before, after = before[: self.opaque_at], [*before[self.opaque_at + 1 :]]
+            own = [json.loads(self.opaque.data)]
+        given = get(self.format).request([], self.system)["messages"]
+        return {"input": [*items([*given, *before]), *own, *items(after)], "store": False}

@@ -15,7 +15,7 @@ from offturn_engine.ranges import Ranges
 
 VERSION = 1
 
-Method = Literal["model", "extractive", "prune"]
+Method = Literal["model", "extractive", "prune", "remote"]
 Placement = Literal["first", "last"]
 Reason = Literal["threshold", "phase", "manual", "overflow"]
 SummaryRole = Literal["user", "alternating"]
@@ -88,6 +88,14 @@ class Restore(Record):
     changed: int = -1
 
 
+class Opaque(Record):
+    """A provider's own compaction item, as it came. Only `model` (`provider:name`) can use it; `data` is its JSON."""
+
+    provider: str
+    model: str
+    data: str
+
+
 class Economics(Record):
     """What a compaction cost and saves, US dollars at the prices known when it was made; None: unknown.
 
@@ -137,6 +145,7 @@ class Compaction(Record):
     role: SummaryRole = "user"
     system_note: str = ""  # put at the end of the system prompt, from the first compaction on
     restores: tuple[Restore, ...] = ()  # oldest first; of covered messages only
+    opaque: Opaque | None = None  # stands for exactly `covered`
     seen: int = 0  # log length it was planned on; the last seq it covers or edits is below
     provisional: bool = False
     method: Method = "prune"

@@ -20,6 +20,7 @@ from offturn_engine.compaction import (
     HumanItem,
     LedgerItem,
     Method,
+    Opaque,
     Reason,
     Restore,
     Sections,
@@ -68,6 +69,7 @@ class Draft:
     lead_in: str = ""  # before the summary
     system_note: str = ""
     role: SummaryRole = "user"
+    opaque: Opaque | None = None  # for what `split` covers and nothing else
     restores: tuple[Restore, ...] = ()  # of what the base or the draft covers, oldest first
     sections: Sections = NO_SECTIONS
     spent: Spent = NOTHING_SPENT
@@ -158,6 +160,7 @@ def _record(draft: Draft) -> Compaction:
         role=draft.role,
         system_note=draft.system_note if covered else "",
         restores=draft.restores,
+        opaque=draft.opaque if draft.split else draft.base.opaque,
         seen=max((m.seq for m in draft.path), default=-1) + 1,
         provisional=draft.provisional,
         method=draft.method,

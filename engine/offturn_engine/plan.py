@@ -17,7 +17,7 @@ from offturn_config.groups import Amount
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
 from offturn_engine.boundaries import Shape, Split, least_tail, split
-from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Reason, Sections, Spent
+from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Opaque, Reason, Sections, Spent
 from offturn_engine.draft import Candidate, Draft, assemble, floor
 from offturn_engine.errors import CannotFit
 from offturn_engine.fit import concede, without_turn
@@ -117,12 +117,17 @@ def apply(
     spent: Spent = NOTHING_SPENT,
     model: str = "",
     provisional: bool = False,
+    opaque: Opaque | None = None,
 ) -> Candidate:
-    """The candidate of a plan and what the summarizer wrote; empty sections: the ledger is the summary."""
+    """The candidate of a plan and what the summarizer wrote; empty sections: the ledger is the summary.
+
+    `opaque`: a provider's item for exactly what the plan covers; where more has to be covered, it goes.
+    """
     draft = replace(
         wanted.draft,
         sections=sections,
-        method="model" if sections.titles else "extractive",
+        opaque=opaque,
+        method="remote" if opaque else "model" if sections.titles else "extractive",
         spent=spent,
         model=model,
         provisional=provisional,
@@ -132,11 +137,13 @@ def apply(
     except CannotFit as least:
         if least_tail(draft.path) > wanted.ceiling:  # then the ceiling does not count: giving way would be for nothing
             return assemble(draft)
-        return concede(draft, least.tokens, wanted.policy.prune)
+        return _restored(concede(draft, least.tokens, wanted.policy.prune), wanted)
 
 
 def _restored(made: Candidate, wanted: Summarise) -> Candidate:
     """With what the policy restores: the target was looked at before, soft level and minimum gain are kept."""
+    if made.draft.opaque and made.draft.split is not wanted.draft.split:
+        made = assemble(replace(made.draft, opaque=None, method="extractive"), made.account)
     allowed, bare, before = wanted.restore, made.rendering.tokens, made.draft.tokens_before
     most = min(allowed.below, int(before * (1 - wanted.policy.size.minimum_gain)))
     found = restores(made.draft.path, made.compaction, made.draft.fmt, allowed, most - bare)
@@ -177,8 +184,8 @@ def widen(candidate: Candidate, path: Sequence[Message], covered: Ranges) -> Can
     replay = path[asked].seq if asked is not None and contains(both, path[asked].seq) else None
     tail = max((i + 1 for i, m in enumerate(path) if contains(both, m.seq)), default=0)
     split = Split(minus(both, draft.base.covered), tail, replay)
-    method = "extractive" if draft.method == "prune" else draft.method
-    return assemble(replace(draft, path=path, split=split, method=method))
+    method = "extractive" if draft.method in ("prune", "remote") else draft.method
+    return assemble(replace(draft, path=path, split=split, method=method, opaque=None))
 
 
 def _draft(

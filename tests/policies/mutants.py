@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MUTANTS: dict[str, tuple[str, str, object]] = {
+    "C5": ("codex-remote", "remote.mode", "none"),
     "F2": ("five-step", "boundary.tail_messages", 2),
     "H6": ("hermes", "after.system_note", False),
     "H8": ("hermes", "after.cache", "none"),

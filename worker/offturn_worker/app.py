@@ -26,6 +26,7 @@ from offturn_worker.poller import Poller
 from offturn_worker.pulse import Pulse
 from offturn_worker.server import connect, warn_of_settings
 from offturn_worker.shutdown import stop_on_signal
+from offturn_worker.summarizers import endpoints
 from offturn_worker.sweep import Sweep
 
 log = structlog.get_logger(__name__)
@@ -71,6 +72,7 @@ async def run_worker(
             lease_ms=settings.lease_ms,
             worker_id=settings.worker_id,
             prices=price_of,
+            remote=endpoints(settings),
         )
         await serve(settings, servers, compact, started)
 

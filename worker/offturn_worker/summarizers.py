@@ -7,7 +7,17 @@ import re
 from offturn.summarizer import EXTRACTIVE, AnySummarizer
 from offturn_config.errors import InvalidSetting
 from offturn_config.settings import WorkerSettings
+from offturn_models.remote import Endpoints
 from offturn_models.route import parse_route
+
+
+def endpoints(settings: WorkerSettings) -> Endpoints:
+    """The providers' own compaction, for policies that ask for it."""
+    return Endpoints(
+        keys={"anthropic": settings.anthropic_api_key, "openai": settings.openai_api_key},
+        base_urls={"anthropic": settings.anthropic_base_url, "openai": settings.openai_base_url},
+        timeout=settings.summarizer_timeout,
+    )
 
 
 def build(settings: WorkerSettings) -> AnySummarizer:

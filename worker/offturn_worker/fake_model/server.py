@@ -16,6 +16,7 @@ from offturn_worker.fake_model.answer import compose
 from offturn_worker.fake_model.behaviour import Behaviour, Scripted, behaviour
 from offturn_worker.fake_model.chat_completions import ChatCompletions
 from offturn_worker.fake_model.messages import Messages
+from offturn_worker.fake_model.responses import Compactions, Responses
 from offturn_worker.fake_model.wire import Answer, Asked, Problem, Wire
 
 OK = Behaviour(name="ok")
@@ -33,6 +34,7 @@ class Call:
     stream: bool = False
     auth: str = ""  # the header the key came in
     behaviour: Behaviour = OK
+    betas: str = ""  # the beta header
     disconnected: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
 
@@ -85,7 +87,7 @@ class FakeModel:
     async def __aenter__(self) -> Self:
         # A handler is cancelled when its client goes away, which is how a call learns that it did.
         app = web.Application(client_max_size=LARGEST)
-        for wire in (ChatCompletions(), Messages()):
+        for wire in (ChatCompletions(), Messages(), Responses(), Compactions()):
             app.router.add_post(wire.path, _Route(self, wire).serve)
         app.router.add_get("/v1/models", self._models)
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
@@ -132,6 +134,7 @@ class _Route:
 
     async def _answer(self, request: web.Request, call: Call) -> web.StreamResponse:
         call.auth, key = _key(request)
+        call.betas = request.headers.get("anthropic-beta", "")
         if not self._server.accepts(key):
             return self._error(Problem(status=401))
         try:
