@@ -15,6 +15,7 @@ from offturn.summarizer import EXTRACTIVE, AnySummarizer
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_config.presets import DEFAULT, load
+from offturn_config.settings import load_trigger_settings
 from offturn_config.urls import parse_url
 from offturn_engine.formats import get
 from offturn_engine.outcome import Outcome
@@ -25,22 +26,25 @@ BATCH = 10_000  # due sessions of one run
 class CompactionClient:
     """Use as an async context manager, or call `close()`. No I/O before the first await."""
 
-    def __init__(self, connector: Connector, tenant: str) -> None:
+    def __init__(self, connector: Connector, tenant: str, autocompact_pct: int | None = None) -> None:
         self._connector = connector
         self._tenant = tenant
+        self._forced = {} if autocompact_pct is None else {"trigger.pct_override": autocompact_pct}
 
     @classmethod
     def from_url(cls, store: str, *, queue: str | None = None, tenant: str = "default", timeout: float = 2.0) -> Self:
         """`store`: redis://, rediss://, unix:// or embedded://PATH (starts the embedded Valkey, or joins it).
 
         queue: another server for the doorbell. timeout: seconds the store may take for one answer, retries included.
-        Raises InvalidSetting.
+        OFFTURN_AUTOCOMPACT_PCT, the one variable read here, is the policy parameter `trigger.pct_override` of every
+        session that is created. Raises InvalidSetting.
         """
         for url, name in ((store, "store"), (queue, "queue")):
             if url is not None:
                 parse_url(url, name)
         _check_seconds(timeout)
-        return cls(Connector(store, queue, timeout), SessionKey(tenant, "x").tenant)
+        connector = Connector(store, queue, timeout)
+        return cls(connector, SessionKey(tenant, "x").tenant, load_trigger_settings().autocompact_pct)
 
     async def __aenter__(self) -> Self:
         return self
@@ -81,7 +85,7 @@ class CompactionClient:
         size = DEFAULT_WINDOW if window is None else window
         config = SessionConfig(
             format=get(format).name,
-            policy=load(policy, overrides),
+            policy=load(policy, {**self._forced, **(overrides or {})}),
             model=model,
             window=size,
             max_output=reserved_output(size, max_output),

@@ -38,7 +38,8 @@ class Trigger(Group):
         default=None, description="windows of this size or more do without soft_tokens"
     )
     buffer: Tokens = Field(
-        default=0, description="taken off the soft level, or off the usable window where none is set"
+        default=0,
+        description="taken off the soft level, or off the usable window where none is set; at most a quarter of that",
     )
     small_window: Tokens | None = Field(default=None, description="windows below this start at small_window_soft")
     small_window_soft: Share | None = Field(default=None, description="soft level of small windows, where it is higher")
@@ -59,6 +60,11 @@ class Trigger(Group):
     most_per_hour: Count = Field(default=0, description="automatic compactions per session and hour; 0: no limit")
     estimator: Literal["calibrated", "bytes4"] = Field(
         default="calibrated", description="how a view is measured: estimates corrected by usage, or bytes / 4"
+    )
+    largest_result: Annotated[int, Field(ge=10_000, strict=True)] = Field(
+        default=10_000,
+        description="largest tool result the host lets through: room for one stays free above the soft level, "
+        "at most a quarter of the window",
     )
     pct_override: Annotated[int, Field(ge=1, le=100)] | None = Field(
         default=None, description="percent of the window; takes the place of every soft level"

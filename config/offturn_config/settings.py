@@ -41,11 +41,13 @@ Url = Annotated[str, AfterValidator(_url)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class _Settings(BaseSettings):
+class _Base(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="forbid", populate_by_name=True, env_ignore_empty=True
     )
 
+
+class _Settings(_Base):
     store_url: Url = Field(default="redis://localhost:6379/0", repr=False, description="where sessions are kept")
     queue_url: Url | None = Field(default=None, repr=False, description="where jobs are queued; unset: the store")
 
@@ -55,6 +57,14 @@ class ClientSettings(_Settings):
 
     tenant: Annotated[str, AfterValidator(_tenant)] = Field(default="default", description="whose sessions")
     timeout: Seconds = Field(default=2.0, description="deadline of one call, seconds")
+
+
+class TriggerSettings(_Base):
+    """What a host's client reads where a session's policy is chosen."""
+
+    autocompact_pct: int | None = Field(
+        default=None, ge=1, le=100, description="percent of the window from which a compaction is wanted"
+    )
 
 
 class WorkerSettings(_Settings):
@@ -115,7 +125,7 @@ class WorkerSettings(_Settings):
         return value
 
 
-S = TypeVar("S", bound=_Settings)
+S = TypeVar("S", bound=_Base)
 
 
 def load_client_settings(**overrides: Any) -> ClientSettings:
@@ -128,9 +138,15 @@ def load_worker_settings(**overrides: Any) -> WorkerSettings:
     return _load(WorkerSettings, overrides)
 
 
+def load_trigger_settings() -> TriggerSettings:
+    """What the environment says of triggers, and nothing else of it. Raises InvalidSetting."""
+    return _load(TriggerSettings, {})
+
+
 def unknown_variables() -> list[str]:
     """Set variables that start like ours and that nothing reads: typing errors, mostly. Sorted."""
-    fields = {*ClientSettings.model_fields, *WorkerSettings.model_fields, "secrets_dir"}
+    kinds = (ClientSettings, WorkerSettings, TriggerSettings)
+    fields = {"secrets_dir", *(name for kind in kinds for name in kind.model_fields)}
     known = {f"{PREFIX}{field.upper()}" for field in fields}
     return sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
 
