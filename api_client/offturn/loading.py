@@ -21,8 +21,6 @@ from offturn_engine.messages import Message
 from offturn_engine.outcome import Failed, Superseded
 from offturn_engine.triggers import Requirement, Thresholds, due, in_estimates
 
-TRIES_BEFORE_EXTRACTIVE = 3
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -83,7 +81,7 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         chain=newest.chain if newest else "",
         path_tokens=sum(e.tokens for e in entries),
         wanted=meta.asked > meta.served or (needed != "none" and not meta.parked),
-        pressing=needed == "hard" or claim.attempts >= TRIES_BEFORE_EXTRACTIVE,
+        pressing=needed == "hard" or claim.attempts >= config.policy.failure.attempts,
     )
 
 

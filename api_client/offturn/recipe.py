@@ -24,10 +24,11 @@ from offturn.summarizer import AnySummarizer
 from offturn_config.errors import OffturnError
 from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
-from offturn_engine.compaction import NO_SECTIONS, Compaction
+from offturn_engine.compaction import Compaction
 from offturn_engine.draft import Candidate
+from offturn_engine.fallback import fall_back
 from offturn_engine.outcome import NO_GAIN, Compacted, Failed, Outcome, Pruned, Skipped, Superseded, finish, name
-from offturn_engine.plan import PruneOnly, Skip, apply, plan, widen
+from offturn_engine.plan import HEAD_TRIMMED, PruneOnly, Skip, apply, plan, widen
 
 LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
@@ -101,9 +102,18 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, summarize
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
         return Failed(kind=written.kind, retry_after=written.retry_after)
     if isinstance(written, Unavailable):
-        facts = partial(apply, planned, NO_SECTIONS, spent=written.spent, provisional=True)
-        return await _publish(key, store, claim, job, await asyncio.to_thread(facts), fallback=written.kind)
-    told = partial(apply, planned, written.sections, spent=written.spent, model=written.model)
+        candidate = await asyncio.to_thread(fall_back, planned, written.spent)
+        if candidate is None:
+            return Failed(kind=written.kind, retry_after=written.retry_after)
+        return await _publish(key, store, claim, job, candidate, fallback=written.kind)
+    told = partial(
+        apply,
+        planned,
+        written.sections,
+        spent=written.spent,
+        model=written.model,
+        head_trimmed=written.head_trimmed,
+    )
     outcome = await _publish(key, store, claim, job, await asyncio.to_thread(told))
     return replace(outcome, masked=written.masked) if isinstance(outcome, Compacted) else outcome
 
@@ -154,6 +164,7 @@ def _published(number: int, record: Compaction, fallback: str) -> Outcome:
         over_target=record.over_target,
         provisional=record.provisional,
         fallback=fallback,
+        head_trimmed=record.concessions.get(HEAD_TRIMMED, 0),
     )
 
 

@@ -180,7 +180,8 @@ class Summary(Group):
     one_call: bool = Field(default=False, description="a middle too long for one call is sampled instead of chunked")
     ledger_first: bool = Field(default=False, description="no model is asked where the ledger alone reaches the target")
     trim: bool = Field(
-        default=False, description="a request the summarizer refuses as too long loses its oldest groups, one by one"
+        default=False,
+        description="where the summarizer cannot take all at once, the oldest groups are left out instead of chunked",
     )
 
 
@@ -218,10 +219,11 @@ class Failure(Group):
     """What happens where a summary fails."""
 
     attempts: Annotated[int, Field(ge=1, le=20)] = Field(
-        default=3, description="failed jobs before the ledger does without the model"
+        default=3, description="jobs that failed before the model is done without"
     )
     order: tuple[Literal["extractive", "trim", "keep"], ...] = Field(
-        default=("extractive", "keep"), description="what is tried then"
+        default=("extractive", "keep"),
+        description="what takes the place of a summary: ledger and human words; a view without its oldest groups; nothing new",
     )
     too_dense: Annotated[int, Field(ge=1)] = Field(
         default=3, description="compactions in a row without progress that open the session's breaker"

@@ -18,6 +18,7 @@ class Compacted:
 
     fallback: why the model that was asked did not write it (a kind of trouble); "" where it did, or none was asked.
     masked: secrets taken out of the transcript before the summarizer got it.
+    head_trimmed: messages that left the view without being summarised, or that the summarizer had no room for.
     """
 
     generation: int
@@ -28,6 +29,7 @@ class Compacted:
     provisional: bool = False
     fallback: str = ""
     masked: int = 0
+    head_trimmed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,11 +26,15 @@ from offturn_engine.hide import hidden
 from offturn_engine.language import detect
 from offturn_engine.messages import Edit, Message
 from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER
+from offturn_engine.prompt import output_cap
 from offturn_engine.protect import newest
 from offturn_engine.prune import prune
 from offturn_engine.ranges import Ranges, contains, minus, union
 from offturn_engine.render import render
 from offturn_engine.turns import last_unanswered
+
+HEAD_TRIMMED = "head_trimmed"
+"""The concession that counts messages nobody summarised: they left the view, or the summarizer's request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +118,12 @@ def apply(
     spent: Spent = NOTHING_SPENT,
     model: str = "",
     provisional: bool = False,
+    head_trimmed: int = 0,
 ) -> Candidate:
-    """The candidate of a plan and what the summarizer wrote; empty sections: the ledger is the summary."""
+    """The candidate of a plan and what the summarizer wrote; empty sections: the ledger is the summary.
+
+    head_trimmed: messages left out of the summarizer's request.
+    """
     draft = replace(
         wanted.draft,
         sections=sections,
@@ -124,6 +132,8 @@ def apply(
         model=model,
         provisional=provisional,
     )
+    if head_trimmed:
+        draft = draft.conceding(HEAD_TRIMMED, head_trimmed)
     try:
         return concede(draft, wanted.ceiling, wanted.policy.prune)
     except CannotFit as least:
@@ -239,15 +249,16 @@ def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: in
 def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limits, focus: str, note: str) -> Summarise:
     assert draft.split is not None
     humans = [m.text for m in draft.path if m.origin == "human"]
+    covered = tuple(m for m in draft.path if contains(draft.split.cover, m.seq))
     return Summarise(
         draft=draft,
-        messages=tuple(m for m in draft.path if contains(draft.split.cover, m.seq)),
-        edits={(e.seq, e.part): e for e in edits},
+        messages=covered,
+        edits={(e.seq, e.part): e for e in edits} if policy.summary.source == "pruned" else {},
         previous=draft.base.sections,
         focus=focus,
         note=note,
         language=detect(humans[-20:]),
-        max_output_tokens=limits.summary,
+        max_output_tokens=output_cap(policy.summary, limits.summary, covered, draft.base.sections),
         ceiling=limits.ceiling,
         policy=policy,
     )

@@ -129,7 +129,13 @@ async def _summarised(planned: Summarise, summarizer: AnySummarizer) -> Candidat
             f"summarizer {model_name(summarizer)} gave no usable answer ({written.kind}): name another with --summarizer",
             retryable=written.try_again,
         )
-    return apply(planned, written.sections, spent=written.spent, model=written.model)
+    return apply(
+        planned,
+        written.sections,
+        spent=written.spent,
+        model=written.model,
+        head_trimmed=written.head_trimmed,
+    )
 
 
 def _result(candidate: Candidate, conversation: Conversation) -> Result:
