@@ -17,6 +17,7 @@ from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
 from offturn_engine.messages import Message
+from offturn_engine.ranges import Ranges, ranges_of, union
 
 KEPT_GENERATIONS = 16  # parsed records per handle, as many as the store keeps
 KEPT_PASSING = 4
@@ -28,7 +29,7 @@ class Cache:
 
     `stale`: the store is known to have more. `lost`: it no longer has what was read before. `forms` are the log's
     messages as they are compared with a host's list. `passing` are records of views that were made for one call and not
-    committed: the host may hand those back too.
+    committed: the host may hand those back too. `seen`: seqs that this handle's host has been shown, or has recorded.
     """
 
     store: SessionStore
@@ -40,6 +41,7 @@ class Cache:
     meta: Meta | None = None
     stale: bool = True
     lost: bool = False
+    seen: Ranges = ()
     log: list[Message] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
     forms: list[Form] = field(default_factory=list)
@@ -117,6 +119,7 @@ class Cache:
         `stale` afterwards: the session is new, or others have changed it too, so that `refresh` has to tell.
         """
         self.stale = True
+        self.seen = union(self.seen, ranges_of(reply.seqs))
         if reply.incarnation != (self.incarnation or self.next_incarnation) or reply.first_seq != len(self.log):
             return
         self.incarnation = reply.incarnation
@@ -154,6 +157,10 @@ class Cache:
         self.keep(known)
         return known
 
+    def saw(self, seqs: tuple[int, int]) -> None:
+        """The host knows these now."""
+        self.seen = union(self.seen, (seqs,))
+
     def keep(self, record: Compaction) -> None:
         """Remember a parsed generation."""
         self.generations[record.number, record.nonce] = record
@@ -184,5 +191,6 @@ class Cache:
         self.incarnation = incarnation
         self.chain = ""
         self.meta = None
+        self.seen = ()
         for known in (self.log, self.ids, self.forms, self.generations, self.passing):
             known.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 from secrets import token_hex
@@ -26,6 +27,12 @@ from offturn_engine.triggers import in_estimates
 
 EMERGENCY_TRIES = 3
 GAVE_WAY = "generation {} does not fit the window and gave way: pass window=offturn.ANY_WINDOW to see it as it is"
+
+
+SHADOW = (
+    "adopt='never': what is in force does not fit and gave way for this call only; generations are made and not shown, "
+    "configure(adopt='group') puts the newest in force"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +77,11 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
     space = room(config, calibration, cache.fmt, options)
     if options.generation is None and _may_adopt(cache, config):
         await _adopt(cache)
-    own = options.generation is None and options.window in (None, config.window)
+    shadow = config.adopt == "never"
+    own = options.generation is None and options.window in (None, config.window) and not shadow
     tries = EMERGENCY_TRIES if own else 0
+    if own and options.urgent:
+        await _relieve(cache, space, options)
     gave_way: tuple[str, ...] = ()
     while True:
         shown = await cache.generation(_number(cache, options))
@@ -80,11 +90,14 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
             break
         if not tries:
             shown, rendering = await _passing(cache, shown, space, options)
-            gave_way = (GAVE_WAY.format(options.generation),) if options.generation is not None else ()
+            if options.generation is not None:
+                gave_way = (GAVE_WAY.format(options.generation),)
+            elif shadow:
+                gave_way = (SHADOW,)
             break
         tries -= 1
         if not await _adopt(cache):
-            await _publish(cache, space, options)
+            await _publish(cache, await _emergency(cache, space, options))
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)
     return replace(view, warnings=(*view.warnings, *gave_way))
 
@@ -196,25 +209,38 @@ async def _passing(cache: Cache, base: Compaction, space: Room, options: Options
     return record, _led(made.rendering, options.lead)
 
 
-async def _publish(cache: Cache, space: Room, options: Options) -> None:
-    """Commit a provisional generation that fits now, so that every process of the host sees the same one."""
-    meta = cache.meta
-    assert meta is not None
-    base = await cache.generation(meta.current)
-    made = (await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)).compaction
-    nonce = token_hex(16)
+async def _relieve(cache: Cache, space: Room, options: Options) -> None:
+    """At the hard level, with nothing coming: the newest generation, or a provisional one if that is smaller."""
+    if await _adopt(cache):
+        return
+    before = render(cache.path, await cache.generation(cache.live.current), cache.fmt).tokens
+    with suppress(CannotFit):  # then what is in force has to do, if it fits
+        made = await _emergency(cache, space, options)
+        if made.rendering.tokens < before:
+            await _publish(cache, made)
+
+
+async def _emergency(cache: Cache, space: Room, options: Options) -> Candidate:
+    """What is smaller than the current generation and fits now. Raises CannotFit."""
+    base = await cache.generation(cache.live.current)
+    return await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)
+
+
+async def _publish(cache: Cache, made: Candidate) -> None:
+    """Commit it as provisional, so that every process of the host sees the same one."""
+    meta, compaction, nonce = cache.live, made.compaction, token_hex(16)
     reply = await cache.store.commit(
         cache.key,
         incarnation=meta.incarnation,
         epoch=meta.epoch,
-        base=base.number,
+        base=meta.current,
         chain_length=len(cache.log),
         chain=cache.chain,
-        compaction=made,
+        compaction=compaction,
         at_tokens=meta.path_tokens,
         claim=None,
         op=nonce,
     )
     if isinstance(reply, Committed):
-        cache.keep(made.model_copy(update={"number": reply.number, "nonce": nonce, "replaces": meta.current}))
+        cache.keep(compaction.model_copy(update={"number": reply.number, "nonce": nonce, "replaces": meta.current}))
     await cache.refresh()
