@@ -158,13 +158,12 @@ def _path(cache: Cache, other: Realigned, batches: dict[int, Prepared]) -> tuple
     """The new path's messages; and of those that are in the list, by seq, their place there."""
     path = cache.path[: leading(cache)]
     places: dict[int, int] = {}
-    for kind, value in other.order:
-        if kind == "new":
-            seq = len(cache.log) + len(places)
-            places[seq] = value
-            path.append(batches[value].messages[0].placed(seq))
-        else:
-            path.append(cache.log[value])
+    fresh = iter(range(len(cache.log), len(cache.log) + len(batches)))
+    for step in other.order:
+        seq = next(fresh) if step.seq is None else step.seq
+        if step.place is not None:
+            places[seq] = step.place
+        path.append(cache.log[seq] if step.place not in batches else batches[step.place].messages[0].placed(seq))
     return path, places
 
 
@@ -174,25 +173,21 @@ def _refuse_orphans(cache: Cache, path: list[Message], places: dict[int, int], s
     before = {(old[i].seq, part) for i, part in pair(old).orphans}
     for i, part in pair(path).orphans:
         seq = path[i].seq
-        if (seq, part) in before:
-            continue
-        index = next((places[one.seq] for one in path[i::-1] if one.seq in places), -1)
-        named = "it" if seq in places else f"m{seq}, a message of the session behind it,"
-        raise InvalidMessage(
-            start + max(index, 0),
-            f"part {part}" if seq in places else "tool calls",
-            f"{named} holds a result whose call is not in the list before it: keep calls and results together",
-        )
+        if (seq, part) not in before:
+            index = start + next((places[one.seq] for one in path[i:] if one.seq in places), 0)
+            problem = "a result whose call is not in the list before it: keep calls and results together"
+            raise InvalidMessage(index, f"part {part}", problem)
 
 
 def _refuse_repeated(cache: Cache, path: list[Message], places: dict[int, int], start: int, ids: Ids | None) -> None:
     """An id names one message of the path."""
     if ids is None:
         return
-    names = [ids[start + places[m.seq]] if m.seq in places else cache.ids[m.seq] for m in path]
+    end = len(cache.log)
+    names = [cache.ids[m.seq] if m.seq < end else ids[start + places[m.seq]] for m in path]
     times = Counter(name for name in names if name is not None)
     for message, name in zip(path, names, strict=True):
-        if name is not None and times[name] > 1 and message.seq in places:
+        if name is not None and times[name] > 1 and message.seq >= end:
             raise Conflict(
                 f"message {start + places[message.seq]}: id {name!r} names another message too; nothing was written"
             )

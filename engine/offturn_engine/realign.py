@@ -19,15 +19,19 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from offturn_engine.match import Form, Shape
 from offturn_engine.ranges import Ranges, contains
 
-Step: TypeAlias = tuple[Literal["old", "new"], int]
-"""One message of the new path: `old`, by its seq, or `new`, by its place in the list."""
-
 SURE = 2  # messages in a row that are no chance: "yes" and "ok" come often
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One message of the new path. `seq` None: it is new; `place` in the list, None: the list does not show it."""
+
+    seq: int | None
+    place: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class Realigned:
     @property
     def new(self) -> list[int]:
         """Places of the list's new messages."""
-        return [place for kind, place in self.order if kind == "new"]
+        return [step.place for step in self.order if step.seq is None and step.place is not None]
 
 
 def realign(
@@ -91,7 +95,7 @@ class _Realign:
             self.found[self.live[end]] = high
         self._between(self.live[at:end], low, high)
         order = self._order(front, path, covered)
-        stay = {seq for kind, seq in order if kind == "old"}
+        stay = {step.seq for step in order}
         left = frozenset(seq for seq in path if seq not in stay)
         return Realigned(tuple(order), left, self._differs(front), len(self.found), self._inside())
 
@@ -167,34 +171,36 @@ class _Realign:
         rank = {seq: n for n, seq in enumerate(path)}
         told = [seq for seq in path if contains(covered, seq)]
         order: list[Step] = []
-        run: set[int] = set()
+        run: dict[int, int | None] = {}  # seq: place in the list
         done: set[int] = set()
 
-        def keep(index: int) -> None:
+        def keep(index: int, place: int | None = None) -> None:
             seq = self.items[index].seq
-            run.update(told if seq < 0 else [seq])
+            run.update(dict.fromkeys(told) if seq < 0 else {seq: place})
 
         def flush() -> None:
-            order.extend(("old", seq) for seq in sorted(run - done, key=rank.__getitem__))
+            order.extend(Step(seq, run[seq]) for seq in sorted(run.keys() - done, key=rank.__getitem__))
             done.update(run)
             run.clear()
 
         for index in range(front):
             if self.of_item[index] not in self.named:
                 keep(index)
-        untouched = front  # from here to the next one found nothing of the list is new
+        at, sure = front, self.by_ids  # up to where in the shape the list is known to have come; is it at that place?
         for place in self.live:
-            if place not in self.found:
+            name = self.ids[place]
+            index = self.found.get(place, -1 if name is None else self.places.get(name, -1))
+            if index >= at:
+                for between in range(at, index if sure else 0):
+                    if (self.of_item[between] is None or self.partial) and self.items[between].seq >= 0:
+                        keep(between)
+                at = index + 1
+            sure = self.by_ids and index >= 0
+            if place in self.found:
+                keep(index, place)
+            else:
                 flush()
-                order.append(("new", place))
-                untouched = len(self.items)
-                continue
-            index = self.found[place]
-            for between in range(untouched, index if self.by_ids else 0):
-                if (self.of_item[between] is None or self.partial) and self.items[between].seq >= 0:
-                    keep(between)
-            keep(index)
-            untouched = index + 1
+                order.append(Step(None, place))
         flush()
         return order
 
