@@ -54,7 +54,7 @@ def contents(found: Realigned, mine: Sequence[Any], path: Sequence[Any]) -> list
 def test_by_content(mine: str, path: str, order: str, left: set[int], differs: int) -> None:
     found = asked(mine, path)
     assert "".join("+" if step.seq is None else path[step.seq] for step in found.order) == order
-    assert (found.left, found.differs) == (left, differs)
+    assert (set(found.left), found.differs) == (left, differs)
 
 
 @pytest.mark.parametrize(
@@ -144,13 +144,13 @@ def test_what_is_before_and_behind_an_edit_keeps_its_seqs(start: str, end: str, 
     assert len(found.new) <= len(new)
 
 
-def edited(draw: st.DrawFn, raws: list[Any], fmt: Format) -> list[Any]:
+def edited(data: st.DataObject, raws: list[Any], fmt: Format) -> list[Any]:
     """The list after a few changes of its host."""
     mine = list(raws)
-    for number in range(draw(st.integers(1, 3))):
-        low = draw(st.integers(0, len(mine)))
-        high = draw(st.integers(low, min(len(mine), low + 4)))
-        fresh = [fmt.user(f"edit {number}.{n}") for n in range(draw(st.integers(0, 2)))]
+    for number in range(data.draw(st.integers(1, 3))):
+        low = data.draw(st.integers(0, len(mine)))
+        high = data.draw(st.integers(low, min(len(mine), low + 4)))
+        fresh = [fmt.user(f"edit {number}.{n}") for n in range(data.draw(st.integers(0, 2)))]
         mine[low:high] = fresh
     return mine
 
@@ -158,7 +158,7 @@ def edited(draw: st.DrawFn, raws: list[Any], fmt: Format) -> list[Any]:
 @given(talk=talks(), data=st.data())
 def test_any_edit_of_any_transcript(talk: tuple[Format, list[Any]], data: st.DataObject) -> None:
     fmt, raws = talk
-    mine = edited(data.draw, raws, fmt)
+    mine = edited(data, raws, fmt)
     path = parsed(raws, fmt)
     shape = path_shape(path, forms(raws, fmt))
     found = realign(forms(mine, fmt), [None] * len(mine), shape, range(len(raws)), {}, (), partial=False)
@@ -188,7 +188,7 @@ def test_any_edit_of_our_view_behind_its_summary(
     rendering = render(path, record, fmt)
     view = rendering.messages
     first = max((i + 1 for i, item in enumerate(rendering.items) if item.kind in ("summary", "replay")), default=0)
-    mine = [*view[:first], *edited(data.draw, view[first:], fmt)]
+    mine = [*view[:first], *edited(data, view[first:], fmt)]
     shape = view_shape(path, forms(raws[:now], fmt), record, fmt)
     found = realign(forms(mine, fmt), [None] * len(mine), shape, range(now), {}, record.covered, partial=False)
     messages = moved(found, mine, path, fmt)
