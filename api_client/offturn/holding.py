@@ -15,7 +15,8 @@ from offturn_engine.ranges import length
 LONGEST_HOLD = 600.0  # seconds
 FEWEST_MESSAGES = 4  # of a path that is worth waiting for
 FIRST_PAUSE, LONGEST_PAUSE, SLOWER = 0.05, 0.25, 1.5  # seconds between two looks, and how they grow
-LOST = "the store no longer holds messages this handle has seen: it lost writes, or the session was purged"
+LOST = "the store no longer holds messages this handle has seen: it lost writes, or the session was purged or expired"
+MENDED = "the store had lost the records of {} generations: an earlier one took their place"
 
 
 class Holding(Appending):
@@ -36,8 +37,8 @@ class Holding(Appending):
             if old != new:
                 break
             same += 1
-        warnings = (*view.warnings, *limited, *self._warnings(cache), *([LOST] if cache.lost else []))
-        cache.lost = False
+        warnings = (*view.warnings, *limited, *self._warnings(cache), *_losses(cache))
+        cache.lost, cache.mended = False, 0
         cache.saw((0, len(cache.log)))
         self._last = replace(view, prefix=same, warnings=warnings)
         return self._last
@@ -78,3 +79,7 @@ async def _on_its_way(cache: Cache, seconds: float) -> bool:
         return True
     wait = await cache.store.due_in_ms(cache.key)
     return wait is not None and wait < seconds * 1000
+
+
+def _losses(cache: Cache) -> list[str]:
+    return ([LOST] if cache.lost else []) + ([MENDED.format(cache.mended)] if cache.mended else [])

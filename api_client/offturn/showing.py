@@ -11,6 +11,8 @@ from secrets import token_hex
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.errors import Refused
+from offturn.room import SERVER_FULL
+from offturn.store.errors import StoreFull
 from offturn.store.replies import Adopted, Committed, Meta
 from offturn.view import Options, View
 from offturn_engine.compaction import Compaction
@@ -76,7 +78,8 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
     calibration = config.calibration(cache.meta.calibration if cache.meta else None)
     space = room(config, calibration, cache.fmt, options)
     if options.generation is None and _may_adopt(cache, config):
-        await _adopt(cache)
+        with suppress(StoreFull):  # what is in force is still a view
+            await _adopt(cache)
     shadow = config.adopt == "never"
     own = options.generation is None and options.window in (None, config.window) and not shadow
     tries = EMERGENCY_TRIES if own else 0
@@ -84,20 +87,24 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
         await _relieve(cache, space, options)
     gave_way: tuple[str, ...] = ()
     while True:
-        shown = await cache.generation(_number(cache, options))
+        chosen = options.generation
+        shown = await (cache.pointed("adopted") if chosen is None else cache.generation(chosen))
         rendering = _led(render(cache.path, shown, cache.fmt), options.lead)
         if rendering.tokens <= space.messages or not cache.path:
             break
         if not tries:
             shown, rendering = await _passing(cache, shown, space, options)
-            if options.generation is not None:
-                gave_way = (GAVE_WAY.format(options.generation),)
+            if chosen is not None:
+                gave_way += (GAVE_WAY.format(chosen),)
             elif shadow:
-                gave_way = (SHADOW,)
+                gave_way += (SHADOW,)
             break
         tries -= 1
-        if not await _adopt(cache):
-            await _publish(cache, await _emergency(cache, space, options))
+        try:
+            if not await _adopt(cache):
+                await _publish(cache, await _emergency(cache, space, options))
+        except StoreFull:
+            tries, gave_way = 0, (SERVER_FULL,)
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)
     return replace(view, warnings=(*view.warnings, *gave_way))
 
@@ -163,11 +170,6 @@ def give_way(
         raise CannotFit(space.calibration.real(error.tokens + more), space.limit) from None
 
 
-def _number(cache: Cache, options: Options) -> int:
-    in_force = cache.meta.adopted if cache.meta else 0
-    return in_force if options.generation is None else options.generation
-
-
 def _led(rendering: Rendering, lead: tuple[RawMessage, ...]) -> Rendering:
     """With the host's own leading system messages in place of the recorded ones."""
     if not lead:
@@ -211,10 +213,10 @@ async def _passing(cache: Cache, base: Compaction, space: Room, options: Options
 
 async def _relieve(cache: Cache, space: Room, options: Options) -> None:
     """At the hard level, with nothing coming: the newest generation, or a provisional one if that is smaller."""
-    if await _adopt(cache):
-        return
-    before = render(cache.path, await cache.generation(cache.live.current), cache.fmt).tokens
-    with suppress(CannotFit):  # then what is in force has to do, if it fits
+    with suppress(CannotFit, StoreFull):  # then what is in force has to do, if it fits
+        if await _adopt(cache):
+            return
+        before = render(cache.path, await cache.pointed("current"), cache.fmt).tokens
         made = await _emergency(cache, space, options)
         if made.rendering.tokens < before:
             await _publish(cache, made)
@@ -222,7 +224,7 @@ async def _relieve(cache: Cache, space: Room, options: Options) -> None:
 
 async def _emergency(cache: Cache, space: Room, options: Options) -> Candidate:
     """What is smaller than the current generation and fits now. Raises CannotFit."""
-    base = await cache.generation(cache.live.current)
+    base = await cache.pointed("current")
     return await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)
 
 

@@ -1,8 +1,9 @@
 -- Put another path in place: shorter (rewind), or with new messages where others were (amend, mirror). Nothing is deleted.
--- Checks in this order: once, life, the path is the one the caller read, something to undo.
+-- Checks in this order: once, life, the path is the one the caller read, something to undo, quota.
 -- a: op, incarnation, epoch, length, chain, counter, path, path_tokens, open, unfit, shown_tokens, shadow,
---    entries {digest, id?}; ARGV[3..] are their envelopes. `unfit`: generations inside the path whose view the caller found broken;
---    `shown_tokens`: what the view of the one that will be current weighs. `shadow`: that one does not go in force.
+--    entries {digest, id?}; ARGV[3..] are their envelopes. `unfit`: generations inside the path whose view the caller
+--    found broken; `shown_tokens`: what the view of the one that will be current weighs; `shadow`: that one does not go
+--    in force.
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end
@@ -34,6 +35,14 @@ if g then
   set('g:' .. number, cjson.encode(g))
 end
 
+local chain, lines, bytes = s.chain, {}, 0
+for i, entry in ipairs(a.entries) do
+  chain = redis.sha1hex(chain .. entry.digest)
+  lines[i] = string.format('%s %d ', chain, now) .. ARGV[2 + i]
+  bytes = bytes + #lines[i]
+end
+if bytes > 0 and full(bytes) then return overfull(bytes) end
+
 set('path', ranges_json(path))
 set('path_tokens', a.path_tokens)
 set('open', a.open)
@@ -41,11 +50,7 @@ set('current', number)
 set('adopted', shown)
 set('epoch', a.op)
 turn(a.op)
-local chain, lines = s.chain, {}
-for i, entry in ipairs(a.entries) do
-  chain = redis.sha1hex(chain .. entry.digest)
-  lines[i] = string.format('%s %d ', chain, now) .. ARGV[2 + i]
-end
+if bytes > 0 then weigh(bytes, length) end
 set('log_len', length)
 set('chain', chain)
 local ring = ask()
