@@ -16,7 +16,8 @@ from offturn.matching import Recognised, leading, recognise
 from offturn.moving import BUSY, Moving
 from offturn.paths import Move
 from offturn.recording import Moved
-from offturn.store.replies import PathMoved, Refused, Undone
+from offturn.room import session_full
+from offturn.store.replies import Overfull, PathMoved, Refused, Undone
 from offturn.view import Options, View
 from offturn_engine.groups import pair
 from offturn_engine.messages import Json, Message
@@ -130,6 +131,8 @@ class Mirroring(Holding, Moving):
             return None
         if isinstance(reply, Refused):  # it is the path already
             return ()
+        if isinstance(reply, Overfull):
+            raise session_full(self.key, reply)
         if not isinstance(reply, Undone):
             raise Conflict("the session was purged while this handle was open; nothing was written")
         cache.saw((reply.length - len(entries), reply.length))

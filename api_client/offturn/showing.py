@@ -212,10 +212,8 @@ async def _passing(cache: Cache, base: Compaction, space: Room, options: Options
 
 
 async def _relieve(cache: Cache, space: Room, options: Options) -> None:
-    """At the hard level, with nothing coming: the newest generation, or a provisional one if that is smaller."""
+    """At the hard level, with nothing coming: a provisional generation, if that makes the view smaller."""
     with suppress(CannotFit, StoreFull):  # then what is in force has to do, if it fits
-        if await _adopt(cache):
-            return
         before = render(cache.path, await cache.pointed("current"), cache.fmt).tokens
         made = await _emergency(cache, space, options)
         if made.rendering.tokens < before:

@@ -13,8 +13,8 @@ from offturn.holding import _on_its_way
 from offturn.store.replies import Claim
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
-from tests.integration.host import FORMATS, human, long_text, says, turns
-from tests.integration.moved import assert_sound, open_session
+from tests.integration.host import FORMATS, calls, human, long_text, result, says, turns
+from tests.integration.moved import WINDOW, assert_sound, open_session
 
 LONG = 60.0
 
@@ -138,6 +138,20 @@ async def test_where_nothing_is_on_its_way_it_does_not_wait(client: CompactionCl
         view = await session.view(hold=LONG)
 
     assert view.kind == "emergency"
+
+
+async def test_in_vain_a_generation_that_waits_for_the_next_turn_is_built_upon(client: CompactionClient) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW, adopt="turn")
+    await session.record(turns("openai-chat", 26))
+    await client.run_due(summarizer=FakeSummarizer())
+    assert (await session.view()).generation == 0
+    while (await session.status()).requirement != "hard":
+        await session.record([calls("openai-chat", "c"), result("openai-chat", "c", "ok"), says(long_text(400))])
+
+    view = await session.view(hold=0.1)
+
+    assert (view.generation, view.kind) == (2, "emergency")
+    assert (await session.generations())[-1].replaces == 1
 
 
 async def test_other_calls_go_on_meanwhile(client: CompactionClient) -> None:

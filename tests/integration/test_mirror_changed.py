@@ -9,9 +9,10 @@ import pytest
 from redis.asyncio import Redis
 
 from offturn import CompactionClient, Conflict, InvalidMessage, Session
+from offturn.errors import SessionFull
 from offturn.store.replies import Claim
 from offturn.testing import FakeSummarizer
-from tests.integration.host import FORMATS, Raw, calls, human, result, says, stored, turn, turns
+from tests.integration.host import FORMATS, Raw, calls, human, long_text, result, says, stored, turn, turns
 from tests.integration.moved import assert_sound, compacted, covered_end, open_session
 from tests.integration.test_mirror_views import own_copy
 
@@ -165,6 +166,16 @@ async def test_a_running_job_is_superseded(client: CompactionClient, fmt: str) -
     await session.mirror([*mine[:-4], human("Rather this.")])
 
     assert not await store.renew(session.key, claim=claim, lease_ms=60_000)
+
+
+async def test_a_changed_list_keeps_to_the_quota(client: CompactionClient, redis: Redis) -> None:
+    session = client.session("chat", format="openai-chat", window=16_000, overrides={"session.bytes": 65_536})
+    mine = turns("openai-chat", 2)
+    await session.mirror(mine)
+    with pytest.raises(SessionFull):
+        await session.mirror([*mine[:7], says(long_text(70_000))])
+    assert await stored(redis, "chat") == mine
+    await follows(session, [*mine[:7], says("Short.")], 7, 1, 1)
 
 
 # -- what another process recorded
