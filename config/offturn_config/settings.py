@@ -93,7 +93,9 @@ class WorkerSettings(_Settings):
     max_jobs: int = Field(default=4, ge=1, le=100, description="jobs at a time in this process")
     job_timeout: Seconds = Field(default=600.0, description="longest run of one job, seconds")
     lease_ms: int = Field(default=4000, ge=1000, le=600_000, description="claim and arq lock, renewed four times in it")
-    poll_seconds: Seconds = Field(default=0.1, description="between two looks at the queue")
+    poll_seconds: Seconds = Field(
+        default=0.5, description="between two looks at the queue, where no ring wakes the worker"
+    )
     sweep_seconds: Seconds = Field(default=1.0, description="between two looks at the due set, jittered by half")
     drain_seconds: float = Field(default=25.0, ge=0, allow_inf_nan=False, description="for running jobs after SIGTERM")
     health_host: str = Field(default="127.0.0.1", min_length=1, description="address of /livez and /readyz")

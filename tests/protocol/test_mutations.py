@@ -36,6 +36,7 @@ MUTATIONS = {
     "no lease check": Mutation("", HOLDS, "return true", "no-fence"),
     "fence without token": Mutation("", HOLDS, "return num('fence') == claim.fence", "fence-reset"),
     "operation ids forgotten": Mutation("", "return redis.call('HGET', OPS, a.op)", "return false", "no-op-ids"),
+    "commit of a worker not once": Mutation("commit", "local known = once()", "local known = false", "commit-again"),
     "rollback not once": Mutation("rollback", "local known = once()", "local known = false", "written-op-ids"),
     "outcome clears due": Mutation("finish", PENDING, "pending = false", "lost-dirty"),
     "due from request numbers": Mutation(
