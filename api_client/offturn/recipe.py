@@ -27,12 +27,24 @@ from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
 from offturn_engine.compaction import NO_SECTIONS, Compaction
 from offturn_engine.draft import Candidate
-from offturn_engine.outcome import NO_GAIN, Compacted, Failed, Outcome, Pruned, Skipped, Superseded, finish, name
+from offturn_engine.outcome import (
+    NO_GAIN,
+    UNREADABLE,
+    Compacted,
+    Failed,
+    Outcome,
+    Pruned,
+    Skipped,
+    Superseded,
+    finish,
+    name,
+)
 from offturn_engine.plan import PruneOnly, Skip, apply, plan, widen
 
 LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
 LONGEST_BACKOFF_MS = 300_000
+UNREAD_MS = 30_000  # between two tries of workers that cannot read a session, while others are deployed
 LONGEST_RETRY_AFTER = 3_600  # seconds: a provider may say anything
 
 
@@ -210,6 +222,8 @@ async def _finish(
 def _backoff(outcome: Outcome, claim: Claim) -> int:
     if not isinstance(outcome, Failed):
         return 0
+    if outcome.kind in UNREADABLE:
+        return UNREAD_MS
     asked = int(min(outcome.retry_after, LONGEST_RETRY_AFTER) * 1000)
     return max(asked, min(FIRST_BACKOFF_MS << (claim.attempts - 1), LONGEST_BACKOFF_MS))
 

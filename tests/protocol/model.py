@@ -254,7 +254,9 @@ def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]
     if not holds(s, claim):
         return s, Refused(why="fence")
     s = s._replace(leased=False, token="")
-    if outcome == "failed":
+    if outcome == "unread":
+        s = s._replace(attempts=max(s.attempts - 1, 0))
+    if outcome in ("failed", "unread"):
         return s, Finished(due=s.due, ring=False, request_no=s.request_no)
     s = hold(s) if outcome == "no-gain" else s._replace(attempts=0, parked=False)
     if outcome != "superseded":

@@ -90,6 +90,10 @@ MUTATIONS = {
     "served only at finish": Mutation(
         "commit", "set('served', math.max(num('served'), a.claim.request_no))", "", "purged-with-all"
     ),
+    "unread counts": Mutation(
+        "finish", "set('attempts', math.max(num('attempts') - 1, 0))", "local _ = 0", "unread-does-not-park"
+    ),
+    "unread is served": Mutation("finish", "or a.outcome == 'unread'", "", "unread-does-not-park"),
     "served falls": Mutation(
         "finish", "math.max(num('served'), a.claim.request_no)", "a.claim.request_no", "withdrawn-stays"
     ),
