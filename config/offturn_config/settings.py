@@ -91,6 +91,12 @@ class WorkerSettings(_Settings):
     )
     timeout: Seconds = Field(default=10.0, description="deadline of one Redis reply, seconds")
     max_jobs: int = Field(default=4, ge=1, le=100, description="jobs at a time in this process")
+    max_workers: int = Field(
+        default=100,
+        ge=1,
+        le=10_000,
+        description="processes at most, all pods together; each looks that far into the queue",
+    )
     job_timeout: Seconds = Field(default=600.0, description="longest run of one job, seconds")
     lease_ms: int = Field(default=4000, ge=1000, le=600_000, description="claim and arq lock, renewed four times in it")
     poll_seconds: Seconds = Field(

@@ -46,12 +46,30 @@ class Server:
         self.start()
 
     def start(self) -> None:
+        self.restart()
+        self.wait()
+
+    def restart(self, *arguments: str) -> None:
+        """A new process of the same folder and port; it may not answer yet."""
         self.process = subprocess.Popen(
-            [binary(), *self._arguments, "--port", str(self.port), "--dir", str(self._folder), "--save", ""],
+            [
+                binary(),
+                *self._arguments,
+                *arguments,
+                "--port",
+                str(self.port),
+                "--dir",
+                str(self._folder),
+                "--save",
+                "",
+            ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.STDOUT,
             cwd=self._folder,
         )
+
+    def wait(self) -> None:
+        """Until it answers."""
         ends = time.monotonic() + PATIENCE
         while time.monotonic() < ends:
             with suppress(RedisError, OSError):

@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from offturn.connect import open_redis
+from offturn.stopping import stop
 from offturn_worker.outage import Watch, is_outage
 from tests.integration.servers import Server, free_port, running
 from tests.integration.shell import until
@@ -75,8 +76,7 @@ async def test_one_server_of_two_is_enough_to_wait(redis: Redis, tmp_path: Path)
         await until(lambda: not watch.ready)
         server.thaw()
         await until(lambda: watch.ready)
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+        await stop(watching)
         await other.aclose()
 
 

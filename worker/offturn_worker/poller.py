@@ -24,8 +24,8 @@ from offturn_worker.logs import described
 from offturn_worker.outage import Watch, is_outage
 from offturn_worker.wake import Wake
 
-READ_LIMIT = 1000
-"""Ids read at a look: running jobs stay in front of the queue, so this bounds what all workers together can run."""
+READ_MARGIN = 100
+"""Ids read at a look beyond all that may run: running jobs stay in front of the queue, and hide what is behind them."""
 
 MAX_TRIES = 1_000_000
 """arq counts every start, restarts by a deployment included, and drops the job after the last; attempts are the
@@ -68,7 +68,7 @@ class Poller(Worker):
             job_timeout=settings.job_timeout,
             keep_result=0,  # of the worker too: jobs that fail before their start use this one
             poll_delay=settings.poll_seconds,
-            queue_read_limit=READ_LIMIT,
+            queue_read_limit=settings.max_workers * settings.max_jobs + READ_MARGIN,
             health_check_interval=HEALTH_SECONDS,
             health_check_key=f"{QUEUE}:health-check:{settings.worker_id}",  # arq's is shared, and deleted by the first to stop
             allow_abort_jobs=False,
