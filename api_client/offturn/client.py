@@ -32,7 +32,8 @@ class CompactionClient:
 
     @classmethod
     def from_url(cls, store: str, *, queue: str | None = None, tenant: str = "default", timeout: float = 2.0) -> Self:
-        """`store`: redis://, rediss://, unix:// or embedded://PATH (starts the embedded Valkey, or joins it).
+        """`store`: redis://, rediss://, unix://, sentinel://HOST1,HOST2/SERVICE/DB, or embedded://PATH (starts the
+        embedded Valkey, or joins it).
 
         queue: another server for the doorbell. timeout: seconds the store may take for one answer, retries included.
         Raises InvalidSetting.

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
-PATIENCE = 20.0  # seconds
+PATIENCE = 30.0  # seconds
 
 
 def free_port() -> int:
@@ -34,15 +34,33 @@ def binary() -> Path:
     return found[0]
 
 
-class Server:
-    """One process on a port of its own. `url` names database 0; `ask` is a client that blocks."""
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Blocks; for what a server must have reached before a test begins."""
+    ends = time.monotonic() + PATIENCE
+    while time.monotonic() < ends:
+        with suppress(RedisError, OSError):
+            if condition():
+                return
+        time.sleep(0.02)
+    raise AssertionError("it did not come about")
 
-    def __init__(self, folder: Path, *arguments: str, port: int = 0) -> None:
-        self.port = port or free_port()
+
+class Server:
+    """One process on a port of its own. `url` names database 0; `ask` is a client that blocks.
+
+    With `sentinel`, its configuration file, the process is a sentinel.
+    """
+
+    def __init__(
+        self, folder: Path, *arguments: str, password: str | None = None, sentinel: Path | None = None
+    ) -> None:
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        self.ask: Any = Redis(port=self.port, socket_timeout=PATIENCE, decode_responses=True)
+        self.ask: Any = Redis(port=self.port, password=password, socket_timeout=PATIENCE, decode_responses=True)
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder, self._arguments = folder, arguments
+        self._folder = folder
+        kind = [str(sentinel), "--sentinel"] if sentinel else ["--save", ""]
+        self._arguments = (*kind, "--port", str(self.port), "--dir", str(folder), *arguments)
         self.start()
 
     def start(self) -> None:
@@ -52,17 +70,7 @@ class Server:
     def restart(self, *arguments: str) -> None:
         """A new process of the same folder and port; it may not answer yet."""
         self.process = subprocess.Popen(
-            [
-                binary(),
-                *self._arguments,
-                *arguments,
-                "--port",
-                str(self.port),
-                "--dir",
-                str(self._folder),
-                "--save",
-                "",
-            ],
+            [binary(), *self._arguments, *arguments],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.STDOUT,
             cwd=self._folder,
@@ -70,13 +78,7 @@ class Server:
 
     def wait(self) -> None:
         """Until it answers."""
-        ends = time.monotonic() + PATIENCE
-        while time.monotonic() < ends:
-            with suppress(RedisError, OSError):
-                if self.ask.ping():
-                    return
-            time.sleep(0.02)
-        raise AssertionError("the server did not start")
+        wait_until(self.ask.ping)
 
     def freeze(self) -> None:
         os.kill(self.process.pid, signal.SIGSTOP)
@@ -94,8 +96,11 @@ class Server:
 
 
 @contextmanager
-def running(folder: Path, *arguments: str, port: int = 0) -> Iterator[Server]:
-    server = Server(folder, *arguments, port=port)
+def running(
+    folder: Path, *arguments: str, password: str | None = None, sentinel: Path | None = None
+) -> Iterator[Server]:
+    """As Server; killed after the block."""
+    server = Server(folder, *arguments, password=password, sentinel=sentinel)
     try:
         yield server
     finally:

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from offturn.doorbell import Doorbell, job_id
 from offturn.stopping import stop
-from offturn.store.errors import StoreUnavailable, UnknownVersion
+from offturn.store.errors import StoreFault, StoreUnavailable, UnknownVersion
 from offturn_config.keys import QUEUE, SessionKey
 from offturn_worker import sweep as sweeping
 from offturn_worker.sweep import LIMIT, Sweep
@@ -119,3 +119,17 @@ async def test_what_is_set_aside_is_forgotten_in_time(redis: Redis, monkeypatch:
     store.sessions = {}
     await sweep.once()
     assert not sweep._aside
+
+
+async def test_a_queue_that_refuses_a_ring_is_no_fault_of_the_session() -> None:
+    """A cluster, or a user that may not write there: it is told of, and no session is set aside for it."""
+    store = Store()
+    store.sessions = {KEY: MetaOf(1)}
+
+    async def refused(key: SessionKey, request_no: int) -> bool:
+        raise StoreFault("CROSSSLOT")
+
+    sweep = Sweep(store, refused, seconds=1, beat=lambda: None)
+    for _ in range(2):
+        with pytest.raises(StoreFault):
+            await sweep.once()

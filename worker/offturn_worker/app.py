@@ -26,7 +26,7 @@ from offturn_worker.logs import described, unhandled_logged
 from offturn_worker.outage import Watch
 from offturn_worker.poller import Poller
 from offturn_worker.pulse import Pulse
-from offturn_worker.server import connect, warn_of_settings
+from offturn_worker.server import connect, refuse_cluster, warn_of_settings
 from offturn_worker.shutdown import stop_on_signal
 from offturn_worker.sweep import Sweep
 from offturn_worker.wake import Wake
@@ -116,6 +116,10 @@ async def open_servers(settings: WorkerSettings) -> AsyncIterator[Servers]:
         if settings.queue_url and settings.queue_url != settings.store_url:
             queue = await connect(settings.queue_url, seconds=settings.timeout, setting="OFFTURN_QUEUE_URL")
             stack.push_async_callback(queue.aclose)
+        url, setting = (settings.store_url, "OFFTURN_STORE_URL")
+        if queue is not store and settings.queue_url:
+            url, setting = settings.queue_url, "OFFTURN_QUEUE_URL"
+        await refuse_cluster(queue, url, setting)
         servers = Servers(store=store, queue=queue)
         for redis in servers.each:
             await warn_of_settings(redis)

@@ -80,10 +80,6 @@ class Sweep:
     async def _again(self, key: SessionKey) -> bool:
         try:
             meta = await self._store.meta(key)
-            if meta is not None:
-                rung = await self._ring(key, meta.request_no)
-                self._aside.pop(key, None)
-                return rung
         except (RedisError, OSError):
             raise
         except Exception as error:  # one session nobody can read must not silence the others
@@ -92,6 +88,10 @@ class Sweep:
             if key not in self._aside:
                 told = {"tenant": key.tenant, "session": key.session, "error": type(error).__name__}
                 log.warning("session_unreadable", **told)
+            meta = None
+        if meta is not None:
+            self._aside.pop(key, None)
+            return await self._ring(key, meta.request_no)
         self._aside[key] = time.monotonic() + ASIDE_SECONDS * SystemRandom().uniform(0.5, 1.5)
         return False
 
