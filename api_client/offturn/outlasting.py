@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from offturn.store.errors import StoreFull, StoreUnavailable
+from offturn.store.errors import StoreUnavailable
 
 T = TypeVar("T")
 
@@ -20,24 +20,17 @@ OUTAGE_SECONDS = 60.0
 
 PAUSE_SECONDS = 0.2
 
-NOT_NOW = (StoreUnavailable, StoreFull)
 
-
-async def outlasting(
-    send: Callable[[], Awaitable[T]],
-    *,
-    seconds: float = OUTAGE_SECONDS,
-    errors: tuple[type[StoreUnavailable | StoreFull], ...] = NOT_NOW,
-) -> T:
+async def outlasting(send: Callable[[], Awaitable[T]], *, seconds: float = OUTAGE_SECONDS) -> T:
     """The answer to `send`, which must take effect once however often it is called.
 
-    After `seconds` the last error is raised.
+    After `seconds` StoreUnavailable is raised. A full store is no outage: who knows how long that lasts.
     """
     give_up = time.monotonic() + seconds
     while True:
         try:
             return await send()
-        except errors:
+        except StoreUnavailable:
             if time.monotonic() >= give_up:
                 raise
         await asyncio.sleep(PAUSE_SECONDS)

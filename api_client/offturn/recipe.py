@@ -17,7 +17,7 @@ from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
 from offturn.outlasting import OUTAGE_SECONDS, outlasting
 from offturn.stopping import stop
-from offturn.store.errors import StoreFull, StoreUnavailable
+from offturn.store.errors import StoreFull, StoreUnavailable, UnknownVersion
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
 from offturn.store.sessions import SessionStore
 from offturn.summarise import PaidInSession, Unavailable, summarise
@@ -27,9 +27,9 @@ from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
 from offturn_engine.compaction import NO_SECTIONS, Compaction
 from offturn_engine.draft import Candidate
+from offturn_engine.errors import UnknownFormat
 from offturn_engine.outcome import (
     NO_GAIN,
-    UNREADABLE,
     Compacted,
     Failed,
     Outcome,
@@ -44,7 +44,8 @@ from offturn_engine.plan import PruneOnly, Skip, apply, plan, widen
 LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
 LONGEST_BACKOFF_MS = 300_000
-UNREAD_MS = 30_000  # between two tries of workers that cannot read a session, while others are deployed
+DEFERRED_MS = 30_000
+NOT_ITS_FAULT = StoreFull | UnknownVersion | UnknownFormat  # wait for room, or for a release that can read it
 LONGEST_RETRY_AFTER = 3_600  # seconds: a provider may say anything
 
 
@@ -59,18 +60,21 @@ async def run(
 ) -> Outcome:
     """Compact one session if it is due and free.
 
-    A result outlasts an outage of a minute; otherwise StoreUnavailable and StoreFull are raised, which leave the claim to
-    its lease. An unexpected error is raised too, after the session was handed back with a delay.
+    A result outlasts an outage of a minute. Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
+    unexpected error is raised too, after the session was handed back with a delay.
     """
-    claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms)
+    try:
+        claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms)
+    except UnknownVersion as error:  # it stays due, for a worker of the release that wrote it
+        return Failed(kind=type(error).__name__, deferred=True)
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
     try:
         outcome = await _while_held(key, store, claim, summarizer, lease_ms)
-    except (StoreUnavailable, StoreFull):
+    except StoreUnavailable:
         raise
-    except OffturnError as error:  # a record or message this release cannot read: wait for one that can
-        outcome = Failed(kind=type(error).__name__)
+    except OffturnError as error:
+        outcome = Failed(kind=type(error).__name__, deferred=isinstance(error, NOT_ITS_FAULT))
     except asyncio.CancelledError:
         with suppress(OffturnError):  # the lease runs out by itself, and a cancellation must arrive
             outcome = Superseded(reason="cancelled")
@@ -222,8 +226,8 @@ async def _finish(
 def _backoff(outcome: Outcome, claim: Claim) -> int:
     if not isinstance(outcome, Failed):
         return 0
-    if outcome.kind in UNREADABLE:
-        return UNREAD_MS
+    if outcome.deferred:
+        return DEFERRED_MS
     asked = int(min(outcome.retry_after, LONGEST_RETRY_AFTER) * 1000)
     return max(asked, min(FIRST_BACKOFF_MS << (claim.attempts - 1), LONGEST_BACKOFF_MS))
 

@@ -13,6 +13,7 @@ from offturn.outlasting import outlasting
 from offturn.store.errors import StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
 from offturn.summarizer import AnySummarizer, Extractive, Summarizer
+from offturn.unsaved import UNSAVED
 from offturn_config.keys import SessionKey
 from offturn_engine.chunks import chunks
 from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Sections, Spent
@@ -57,19 +58,27 @@ class Paid(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PaidInSession:
-    """Kept beside the session, also after the claim was lost: a retry pays only for what is missing."""
+    """Kept beside the session, also after the claim was lost: a retry pays only for what is missing.
+
+    What the store does not take now stays in this process, and is offered again when a job asks for it.
+    """
 
     store: SessionStore
     session: SessionKey
     incarnation: int
 
     async def get(self, key: str) -> str | None:
-        return await outlasting(partial(self.store.chunk, self.session, key))
+        found = await outlasting(partial(self.store.chunk, self.session, key))
+        if found is None and (found := UNSAVED.get((self.session, self.incarnation, key))) is not None:
+            await self.put(key, found)
+        return found
 
     async def put(self, key: str, value: str) -> None:
-        save = partial(self.store.save_chunk, self.session, incarnation=self.incarnation, chunk_key=key, value=value)
+        place = self.session, self.incarnation, key
+        UNSAVED.add(place, value)
         with suppress(StoreUnavailable, StoreFull):  # the result itself is still good
-            await outlasting(save, errors=(StoreUnavailable,))
+            await self.store.save_chunk(self.session, incarnation=self.incarnation, chunk_key=key, value=value)
+            UNSAVED.drop(place)
 
 
 class _Refused(Exception):

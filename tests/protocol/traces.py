@@ -65,11 +65,6 @@ MORE = {
     "renewed-in-vain": Trace(2, "claim a; undo h1; renew a = false; finish a superseded = done"),
     "renewed-too-late": Trace(2, "claim a; expire; claim b; renew a = false; renew b = true; save a = true"),
     "failed-stays": Trace(2, "claim a; finish a failed = due; claim b = claim"),
-    "unread-does-not-park": Trace(
-        2,
-        "claim a; finish a unread = due; claim a; finish a unread = due; claim a; finish a unread = due; claim a = claim; "
-        "request h1; finish a unread = due; claim b; finish b failed = due; claim b = claim",
-    ),
     "no-gain-holds": Trace(
         2, "claim a; finish a no-gain = done; record h1 = recorded; sweep = quiet; record h1; sweep = due"
     ),

@@ -23,7 +23,7 @@ LIMIT = 200
 """Sessions looked at in one sweep, those due longest first, without those set aside."""
 
 ASIDE_SECONDS = 60.0
-"""How long a session that this release cannot read, or that is not there, is left alone: others must get their turn.
+"""How long a session that this release cannot read is left alone: others must get their turn.
 Jittered by half, so that not all of them come back at once."""
 
 FORGOTTEN_SECONDS = 3600.0
@@ -41,6 +41,10 @@ class DueSessions(Protocol):
     async def due(self, limit: int = 100, *, but: Container[SessionKey] = ()) -> list[tuple[SessionKey, int]]: ...
 
     async def meta(self, key: SessionKey) -> Meta | None: ...
+
+    async def unlist(self, key: SessionKey) -> None: ...
+
+    async def tidy(self) -> None: ...
 
 
 class Sweep:
@@ -75,11 +79,15 @@ class Sweep:
         left_alone = {key for key, until in self._aside.items() if until > now}
         for key, _ in await self._store.due(LIMIT, but=left_alone):
             rung += await self._again(key)
+        await self._store.tidy()
         return rung
 
     async def _again(self, key: SessionKey) -> bool:
         try:
             meta = await self._store.meta(key)
+            if meta is None:
+                await self._store.unlist(key)
+                return False
         except (RedisError, OSError):
             raise
         except Exception as error:  # one session nobody can read must not silence the others
@@ -88,12 +96,10 @@ class Sweep:
             if key not in self._aside:
                 told = {"tenant": key.tenant, "session": key.session, "error": type(error).__name__}
                 log.warning("session_unreadable", **told)
-            meta = None
-        if meta is not None:
-            self._aside.pop(key, None)
-            return await self._ring(key, meta.request_no)
-        self._aside[key] = time.monotonic() + ASIDE_SECONDS * SystemRandom().uniform(0.5, 1.5)
-        return False
+            self._aside[key] = time.monotonic() + ASIDE_SECONDS * SystemRandom().uniform(0.5, 1.5)
+            return False
+        self._aside.pop(key, None)
+        return await self._ring(key, meta.request_no)
 
     async def _guarded(self) -> None:
         try:
