@@ -74,9 +74,11 @@ def _at_hard_level(cache: Cache) -> bool:
 
 
 async def _on_its_way(cache: Cache, seconds: float) -> bool:
-    """Does a worker hold the session, or may one take it within that time?"""
+    """Does a worker hold the session, or may one take it within that time? Not where none was seen."""
     if cache.live.leased:
         return True
+    if cache.live.unattended:
+        return False
     wait = await cache.store.due_in_ms(cache.key)
     return wait is not None and wait < seconds * 1000
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from offturn.cache import Cache
 from offturn.config import Adopt, SessionConfig
 from offturn.errors import Refused
+from offturn.health import UNATTENDED
 from offturn.loading import requirement
 from offturn.store.replies import Event
 from offturn_engine.handles import parse_handle
@@ -24,7 +25,8 @@ class Status:
 
     `generation`: the number in force; `current`: the newest committed. `due`: a job is asked for; `running`: a worker
     holds the session; `parked`: too many jobs died, only a request starts the next. `window` in tokens. `adopt`: when
-    a new generation goes in force; `never` is shadow mode: generations are made and not shown.
+    a new generation goes in force; `never` is shadow mode: generations are made and not shown. `warnings`: sentences
+    without content.
     """
 
     session: str
@@ -40,6 +42,7 @@ class Status:
     policy: str
     format: str
     adopt: Adopt
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +84,7 @@ def status(cache: Cache) -> Status:
         policy=config.policy.name,
         format=config.format,
         adopt=config.adopt,
+        warnings=(UNATTENDED,) if meta.unattended else (),
     )
 
 

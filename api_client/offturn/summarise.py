@@ -6,8 +6,10 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Protocol
 
+from offturn.outlasting import outlasting
 from offturn.store.errors import StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
 from offturn.summarizer import AnySummarizer, Extractive, Summarizer
@@ -66,7 +68,7 @@ class PaidInSession:
     incarnation: int
 
     async def get(self, key: str) -> str | None:
-        found = await self.store.chunk(self.session, key)
+        found = await outlasting(partial(self.store.chunk, self.session, key))
         if found is None and (found := UNSAVED.get((self.session, self.incarnation, key))) is not None:
             await self.put(key, found)
         return found

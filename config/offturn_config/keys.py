@@ -1,8 +1,9 @@
 """Every Redis key offturn uses.
 
-`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events|life` and `offturn:{s00}:due|dead`. The
-hash tag is the shard: all keys a script touches hash to one slot on every topology. `opsq` and `chunksq` are the order in
-which `ops` and `chunks` are forgotten; `life` is the incarnation of a session that may expire.
+`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events|life` and
+`offturn:{s00}:due|dead|workers|seen|probe`. The hash tag is the shard: all keys a script touches hash to one slot on every
+topology. `opsq` and `chunksq` are the order in which `ops` and `chunks` are forgotten; `life` is the incarnation of a
+session that may expire.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from offturn_config.errors import InvalidSetting
 
 SHARD = "s00"
 QUEUE = "offturn:queue"
+WAKE = "offturn:wake"  # the channel on which a ring is told
 JOB_PREFIX = "offturn:"
 MAX_SESSION_BYTES = 256
 
@@ -29,6 +31,21 @@ def due(shard: str = SHARD) -> str:
 def dead(shard: str = SHARD) -> str:
     """Parked sessions with their reason, never content."""
     return f"offturn:{{{shard}}}:dead"
+
+
+def workers(shard: str = SHARD) -> str:
+    """The workers that are there: a hash, worker id -> what it said of itself at its last beat."""
+    return f"offturn:{{{shard}}}:workers"
+
+
+def seen(shard: str = SHARD) -> str:
+    """When a worker was seen last, in ms of Redis TIME; gone when somebody is missed."""
+    return f"offturn:{{{shard}}}:seen"
+
+
+def probe(shard: str = SHARD) -> str:
+    """What workers write to see that a server takes writes."""
+    return f"offturn:{{{shard}}}:probe"
 
 
 def every_meta(tenant: str, shard: str = SHARD) -> str:

@@ -210,7 +210,7 @@ def commit(
     claim: Claim | None,
     op: str,
 ) -> tuple[State, CommitReply]:
-    if claim is None and op in dict(s.ops):
+    if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
@@ -224,7 +224,7 @@ def commit(
     s = turn(s._replace(counter=number, gens=(*s.gens, new), current=number), op)
     s = s._replace(served=max(s.served, claim.request_no)) if claim else s._replace(adopted=number)
     reply = Committed(number=number, revision=s.revision, adopted=s.adopted)
-    return (forget(s) if claim else remember(forget(s), op, reply)), reply
+    return remember(forget(s), op, reply), reply
 
 
 def _refusal(

@@ -38,6 +38,7 @@ MUTATIONS = {
     "operation ids forgotten": Mutation(
         "", "return alive() and redis.call('HGET', OPS, a.op)", "return false", "no-op-ids"
     ),
+    "commit of a worker not once": Mutation("commit", "local known = once()", "local known = false", "commit-again"),
     "rollback not once": Mutation("rollback", "local known = once()", "local known = false", "written-op-ids"),
     "outcome clears due": Mutation("finish", PENDING, "pending = false", "lost-dirty"),
     "due from request numbers": Mutation(

@@ -160,6 +160,12 @@ MORE = {
         "claim a = claim; expire; claim a = claim",
     ),
     "two-winners": Trace(
-        3, "claim a; plan a; expire; claim b; plan b; commit b = committed; commit a = fence; commit b = base"
+        3, "claim a; plan a; expire; claim b; plan b; commit b = committed; commit a = fence; commit b = committed"
+    ),
+    "commit-again": Trace(
+        3,
+        "claim a; plan a; commit a = committed; expire; claim b = claim; plan b; commit a = committed; "
+        "commit b = committed; commit a = committed; finish a compacted = fence; rollback h1 1 = rolledback; "
+        "commit b = committed; purge h1; commit a = gone",
     ),
 }

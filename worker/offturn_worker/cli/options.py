@@ -23,7 +23,7 @@ StoreUrl = Annotated[
     str | None,
     typer.Option(
         "--store",
-        help="redis://, rediss://, unix:// or embedded://PATH; else OFFTURN_STORE_URL, else redis://localhost:6379/0.",
+        help="redis://, rediss://, sentinel://, unix:// or embedded://PATH; else OFFTURN_STORE_URL, else redis://localhost:6379/0.",
     ),
 ]
 Tenant = Annotated[str | None, typer.Option("--tenant", help="Whose sessions; else OFFTURN_TENANT, else default.")]
