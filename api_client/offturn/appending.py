@@ -10,6 +10,7 @@ from offturn.cache import Cache
 from offturn.entries import Ids, OriginRule, Prepared, listed, prepare
 from offturn.errors import Behind, StoreUnavailable
 from offturn.handle import Handle, T
+from offturn.health import UNATTENDED
 from offturn.links import Links
 from offturn.overflow import Overflow
 from offturn.recording import BEHIND, UNSURE, Measured, refusal
@@ -50,7 +51,7 @@ class Recorded:
             requirement=reply.requirement,
             ticket=ticket,
             durable=True,
-            warnings=warnings,
+            warnings=(*warnings, UNATTENDED) if reply.unattended else warnings,
         )
 
 

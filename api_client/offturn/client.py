@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from offturn.config import DEFAULT_WINDOW, Adopt, SessionConfig, checked_adopt, reserved_output
 from offturn.entries import OriginRule
+from offturn.health import Health, health
 from offturn.links import Connector
 from offturn.recipe import run
 from offturn.session import Session
@@ -101,9 +102,15 @@ class CompactionClient:
         meta = await links.store.meta(self._key(id))
         return None if meta is None else SessionConfig.from_json(meta.config)
 
+    async def health(self) -> Health:
+        """How the store and the workers are, of all tenants; a store that does not answer is a value too. Raises StoreFault."""
+        links = await self._connector.links()
+        return await health(links.redis)
+
     async def run_due(self, *, summarizer: AnySummarizer = EXTRACTIVE) -> list[Outcome]:
         """Compact every session of this tenant that is due now, one after the other, in this process."""
         links = await self._connector.links()
+        await links.beat()
         due = [key for key, _ in await links.store.due(BATCH) if key.tenant == self._tenant]
         return [await run(key, store=links.store, doorbell=links.doorbell, summarizer=summarizer) for key in due]
 

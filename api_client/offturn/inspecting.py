@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.errors import Refused
+from offturn.health import UNATTENDED
 from offturn.loading import requirement
 from offturn.store.replies import Event
 from offturn_engine.handles import parse_handle
@@ -23,7 +24,7 @@ class Status:
     """One session now. `tokens`: calibrated estimate of the messages of the view in force; `messages`: length of the path.
 
     `generation`: the number in force; `current`: the newest committed. `due`: a job is asked for; `running`: a worker
-    holds the session; `parked`: too many jobs died, only a request starts the next. `window` in tokens.
+    holds the session; `parked`: too many jobs died, only a request starts the next. `window` in tokens. `warnings`: sentences without content.
     """
 
     session: str
@@ -38,6 +39,7 @@ class Status:
     window: int
     policy: str
     format: str
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,7 @@ def status(cache: Cache) -> Status:
         window=config.window,
         policy=config.policy.name,
         format=config.format,
+        warnings=(UNATTENDED,) if meta.unattended else (),
     )
 
 

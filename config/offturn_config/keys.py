@@ -1,8 +1,8 @@
 """Every Redis key offturn uses.
 
-`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events` and `offturn:{s00}:due|dead`. The
-hash tag is the shard: all keys a script touches hash to one slot on every topology. `opsq` and `chunksq` are the order in
-which `ops` and `chunks` are forgotten.
+`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events` and
+`offturn:{s00}:due|dead|workers|seen`. The hash tag is the shard: all keys a script touches hash to one slot on every
+topology. `opsq` and `chunksq` are the order in which `ops` and `chunks` are forgotten.
 """
 
 from __future__ import annotations
@@ -29,6 +29,16 @@ def due(shard: str = SHARD) -> str:
 def dead(shard: str = SHARD) -> str:
     """Parked sessions with their reason, never content."""
     return f"offturn:{{{shard}}}:dead"
+
+
+def workers(shard: str = SHARD) -> str:
+    """The workers that are there: a hash, worker id -> what it said of itself at its last beat."""
+    return f"offturn:{{{shard}}}:workers"
+
+
+def seen(shard: str = SHARD) -> str:
+    """When a worker was seen last, in ms of Redis TIME; gone when somebody is missed."""
+    return f"offturn:{{{shard}}}:seen"
 
 
 def every_meta(tenant: str, shard: str = SHARD) -> str:

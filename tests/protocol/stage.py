@@ -379,6 +379,8 @@ class Stage:
 
 def plain(reply: Reply | bool) -> Reply | bool:
     """Without what depends on the clock."""
+    if isinstance(reply, Recorded):
+        return replace(reply, unattended=False)
     return replace(reply, remaining_ms=0) if isinstance(reply, Busy) else reply
 
 

@@ -16,9 +16,11 @@ from offturn import recipe
 from offturn.doorbell import Doorbell
 from offturn.stopping import stop as stop_tasks
 from offturn.store.sessions import SessionStore
+from offturn.store.workers import Workers
 from offturn.summarizer import AnySummarizer
 from offturn_config.settings import WorkerSettings
 from offturn_worker.health import Health
+from offturn_worker.heartbeat import Heartbeat
 from offturn_worker.jobs import Compact
 from offturn_worker.logs import described, unhandled_logged
 from offturn_worker.poller import Poller
@@ -83,7 +85,12 @@ async def serve(
     sweep = Sweep(SessionStore(servers.store), ring, seconds=settings.sweep_seconds, beat=partial(pulse.beat, "sweep"))
     with unhandled_logged(), stop_on_signal() as stop:
         health = Health(pulse, servers.each, stop.is_set)
-        async with health.served(settings.health_host, settings.health_port) as port, _drained(poller, settings, stop):
+        heartbeat = Heartbeat(Workers(servers.store), settings, stop)
+        async with (
+            health.served(settings.health_host, settings.health_port) as port,
+            heartbeat.kept(),
+            _drained(poller, settings, stop),
+        ):
             if started:
                 started(Running(worker_id=settings.worker_id, health_port=port))
             log.info("started", worker=settings.worker_id, max_jobs=settings.max_jobs, health_port=port)

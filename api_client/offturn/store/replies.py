@@ -45,6 +45,7 @@ class Recorded(Reply):
 
     What was appended is `first_seq` to `last_seq`, the newest of the log; nothing, if `first_seq > last_seq`.
     `requirement` is the level of `pressure`; `due`: a job is asked for; `ring`: by this very call, ring the doorbell.
+    `unattended`: due for a while, and no worker was there at this moment; never in the answer to a repeated call.
     """
 
     incarnation: int
@@ -64,6 +65,7 @@ class Recorded(Reply):
     adopted: int
     revision: Revision
     epoch: str
+    unattended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from offturn.store.entries import LogEntry, loads, text_of
 from offturn.store.errors import UnknownVersion, mapped
 from offturn.store.hosting import HostScripts
 from offturn.store.state import Event, Meta, Snapshot
+from offturn.store.workers import Workers, WorkerSeen
 from offturn.store.working import WorkerScripts
 from offturn_config import keys
 from offturn_config.errors import InvalidSetting
@@ -47,8 +48,8 @@ class SessionStore(HostScripts, WorkerScripts):
         now, number, *live = found
         if not live:
             return Snapshot(meta=None, next_incarnation=number, entries=(), reset=length > 0, more=False)
-        start, reset, due, items, flat = live
-        meta = Meta.read(flat, due=bool(due), now_ms=now)
+        start, reset, due, unattended, items, flat = live
+        meta = Meta.read(flat, due=bool(due), now_ms=now, unattended=bool(unattended))
         entries = tuple(LogEntry.read(start + i, item) for i, item in enumerate(items))
         more = meta is not None and start + len(entries) < meta.log_len
         return Snapshot(meta=meta, next_incarnation=number, entries=entries, reset=bool(reset), more=more)
@@ -115,6 +116,10 @@ class SessionStore(HostScripts, WorkerScripts):
                 if len(found) >= limit:
                     break
         return sorted(found, key=lambda key: key.session)
+
+    async def workers(self) -> list[WorkerSeen]:
+        """The workers that said they are there, within a day, and did not leave."""
+        return await Workers(self._redis, shard=self._shard).every()
 
 
 def _session_of(member: bytes) -> SessionKey | None:

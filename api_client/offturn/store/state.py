@@ -109,6 +109,7 @@ class Meta:
     calibration: str | None
     created: int
     updated: int
+    unattended: bool = False  # due for a while, and no worker was there
 
     @property
     def pressure(self) -> int:
@@ -121,13 +122,13 @@ class Meta:
         return self.path_tokens if info is None else info.tokens_after + self.path_tokens - info.at_tokens
 
     @classmethod
-    def read(cls, flat: Sequence[bytes], *, due: bool, now_ms: int) -> Meta | None:
+    def read(cls, flat: Sequence[bytes], *, due: bool, now_ms: int, unattended: bool = False) -> Meta | None:
         """The meta hash as HGETALL's flat list; None for no session or a tombstone. Raises UnknownVersion."""
         texts = [text_of(item) for item in flat]
         fields = dict(zip(texts[::2], texts[1::2], strict=True))
         if fields.get("v", VERSION) != VERSION:
             raise unknown(fields["v"])
-        return _meta(fields, due, now_ms) if fields.get("alive") == "1" else None
+        return _meta(fields, due, now_ms, unattended) if fields.get("alive") == "1" else None
 
 
 def unknown(version: str) -> UnknownVersion:
@@ -157,7 +158,7 @@ _NUMBERS = (
 )
 
 
-def _meta(fields: Mapping[str, str], due: bool, now_ms: int) -> Meta:
+def _meta(fields: Mapping[str, str], due: bool, now_ms: int, unattended: bool) -> Meta:
     numbers = {int(name[2:]) for name in fields if name.startswith("g:")}
     return Meta(
         epoch=fields["epoch"],
@@ -169,6 +170,7 @@ def _meta(fields: Mapping[str, str], due: bool, now_ms: int) -> Meta:
         parked=fields.get("parked") == "1",
         leased=int(fields.get("leased_until", 0)) > now_ms,
         due=due,
+        unattended=unattended,
         open_calls=json.loads(fields["open"]),
         reason=fields.get("reason", ""),
         focus=fields.get("focus", ""),

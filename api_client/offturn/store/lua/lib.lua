@@ -1,9 +1,10 @@
 -- The rules every session script shares; put in front of each of them. The protocol: docs/design.md.
 -- ARGV[1] is the session's member in the due set, ARGV[2] the arguments as JSON; texts that may be large follow raw.
 -- Integers stay below 10^14 (cjson writes 14 digits). Messages and payloads are never decoded here.
-local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ = unpack(KEYS)
+local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ, SEEN = unpack(KEYS)
 local MEMBER, a = ARGV[1], cjson.decode(ARGV[2])
 local OPS_KEPT, CHUNKS_KEPT, GENERATIONS_KEPT, EVENTS_KEPT = 128, 64, 16, 1000
+local GRACE_MS = 10000 -- what is due that long should have been begun
 local NEVER = 10 ^ 13 -- a threshold nothing reaches
 
 local clock = redis.call('TIME')
@@ -179,6 +180,12 @@ local function due_as_wanted()
   elseif not due() then
     due_now()
   end
+end
+
+-- due for a while, and no worker there
+local function unattended()
+  local score = redis.call('ZSCORE', DUE, MEMBER)
+  return score ~= false and tonumber(score) + GRACE_MS < now and redis.call('EXISTS', SEEN) == 0
 end
 
 local function unpark()
