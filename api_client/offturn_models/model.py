@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -58,6 +59,12 @@ class Model(ABC):
     def at_provider(self) -> bool:
         """At the provider's public address, not at a compatible server's."""
         return self._endpoint.own
+
+    @property
+    def address(self) -> str:
+        """The base URL to show: without a query, which may hold a key."""
+        parts = urlsplit(self._endpoint.base_url)
+        return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
     @abstractmethod
     async def retrieve_facts(self) -> Any:

@@ -98,9 +98,7 @@ def parse_route(
     names = names_of(spec)
     if not names:
         raise InvalidSetting(f"summarizer {spec!r} names no model: {USAGE}")
-    return Route(
-        [parse_entry(name, keys=keys, base_urls=base_urls, timeout=timeout, window=window) for name in names]
-    )
+    return Route([parse_entry(name, keys=keys, base_urls=base_urls, timeout=timeout, window=window) for name in names])
 
 
 def names_of(spec: str) -> list[str]:
