@@ -39,7 +39,7 @@ async def examine(settings: WorkerSettings | None, store: Target, queue: Target 
     about_settings = list(_variables())
     kept, carried, routed = await asyncio.gather(_store(store), _queue(queue or store), _routes(settings, store))
     findings = [*about_settings, *_of_store(store, kept), *routed]
-    findings += _of_queue(queue or store, carried, kept, own=queue is not None)
+    findings += _of_queue(queue or store, carried, kept, store.option, own=queue is not None)
     seen = kept.sessions.health.workers if isinstance(kept.sessions, Sessions) else ()
     if isinstance(carried.server, Server) and seen:
         target = queue or store
@@ -73,9 +73,9 @@ async def _asked_sessions(redis: Redis) -> Sessions | Trouble:
     try:
         found: Sessions | Trouble = await asked(lambda: read(redis))
     except OffturnError as error:
-        return Trouble("refused", type(error).__name__)
+        return Trouble("unready" if error.retryable else "refused", str(error))
     if isinstance(found, Sessions) and not found.health.reachable:
-        return Trouble("unreachable", "it went away meanwhile")
+        return Trouble("unready", "it does not serve sessions now")
     return found
 
 
@@ -114,7 +114,7 @@ async def _queue(target: Target) -> Carried:
         return Carried(server, jobs if isinstance(jobs, int) else None)
 
 
-def _of_queue(target: Target, found: Carried, store: Found, *, own: bool) -> Iterator[Finding]:
+def _of_queue(target: Target, found: Carried, store: Found, store_option: str, *, own: bool) -> Iterator[Finding]:
     server = found.server
     if isinstance(server, Trouble):
         if own:  # else the store's finding says it
@@ -128,7 +128,7 @@ def _of_queue(target: Target, found: Carried, store: Found, *, own: bool) -> Ite
         return
     facts = f"{found.jobs} jobs on {SAME if shared else target.shown}"
     kind = "queue-long" if found.jobs > LONG_QUEUE else "queue"
-    yield finding(kind, facts, store=target.option)
+    yield finding(kind, facts, store=store_option)
 
 
 async def _not_looking(target: Target, expected: Collection[WorkerSeen]) -> list[WorkerSeen]:
@@ -143,9 +143,8 @@ async def _not_looking(target: Target, expected: Collection[WorkerSeen]) -> list
     async with opened(target) as redis:
         if isinstance(redis, Trouble):
             return []
-        for pause in (LOOK_AGAIN_SECONDS, 0):
-            found: list[WorkerSeen] | Trouble = await asked(lambda: missing(redis))
-            if isinstance(found, Trouble) or not found:
-                return []
-            await asyncio.sleep(pause)
-        return found
+        found: list[WorkerSeen] | Trouble = await asked(lambda: missing(redis))
+        if found and not isinstance(found, Trouble):
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            found = await asked(lambda: missing(redis))
+        return [] if isinstance(found, Trouble) else found

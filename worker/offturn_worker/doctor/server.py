@@ -28,7 +28,7 @@ SECONDS = 3.0
 
 CLOSE_SECONDS = 0.5
 
-Why = Literal["absent", "unreachable", "silent", "refused", "loading"]
+Why = Literal["absent", "unreachable", "silent", "refused", "unready"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,8 @@ async def asked(question: Callable[[], Awaitable[Any]]) -> Any:
         return Trouble("silent", f"no answer within {SECONDS:g} s")
     except (AuthenticationError, AuthorizationError, NoPermissionError) as error:
         return Trouble("refused", type(error).__name__)
-    except BusyLoadingError as error:
-        return Trouble("loading", type(error).__name__)
+    except BusyLoadingError:
+        return Trouble("unready", "it is loading its data")
     except (RedisError, OSError) as error:
         return Trouble("unreachable", type(error).__name__)
 
