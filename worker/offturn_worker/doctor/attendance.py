@@ -26,7 +26,7 @@ def workers(health: Health, target: Target) -> Iterator[Finding]:
         return
     last = f"none takes jobs: {_named(map(_described, health.workers))}" if health.workers else "none seen"
     if health.due:
-        waiting = f"{health.due} sessions are due, the first for {span(health.oldest_due_s)}"
+        waiting = f"{counted(health.due)} due, the first for {span(health.oldest_due_s)}"
         yield finding("workers-none", f"{last}; {waiting}", store=target.option)
     else:
         yield finding("workers-idle", f"{last}; what becomes due will wait", store=target.option)
@@ -84,6 +84,11 @@ def _named(texts: Iterable[str]) -> str:
     every = list(texts)
     more = [f"{len(every) - NAMED} more"] if len(every) > NAMED else []
     return "; ".join([*every[:NAMED], *more])
+
+
+def counted(number: int) -> str:
+    """So many sessions, with their verb."""
+    return "1 session is" if number == 1 else f"{number:,} sessions are"
 
 
 def span(seconds: float) -> str:

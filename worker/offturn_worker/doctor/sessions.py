@@ -15,7 +15,7 @@ from offturn.store.sessions import SessionStore
 from offturn_config import keys
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
-from offturn_worker.doctor.attendance import span
+from offturn_worker.doctor.attendance import counted, span
 from offturn_worker.doctor.findings import Finding, finding
 from offturn_worker.doctor.target import Target
 
@@ -44,10 +44,10 @@ def sessions(found: Sessions, target: Target) -> Iterator[Finding]:
     """Due and parked ones."""
     due, waited = found.health.due, found.health.oldest_due_s
     if found.first is None or waited < LATE_SECONDS:
-        yield finding("due", f"{due} sessions are due" + (f", the first for {span(waited)}" if due else ""))
+        yield finding("due", f"{counted(due)} due" + (f", the first for {span(waited)}" if due else ""))
     else:
         stuck = waited >= STUCK_SECONDS and found.health.attended
-        facts = f"{due} sessions are due, {_shown(found.first)} for {span(waited)}"
+        facts = f"{counted(due)} due, {_shown(found.first)} for {span(waited)}"
         yield finding("due-stuck" if stuck else "due-late", facts, **_command(found.first, target))
     if not found.parked:
         yield finding("parked", "none")
