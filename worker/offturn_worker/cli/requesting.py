@@ -97,7 +97,7 @@ def handoff(
 
     facts = with_links(store, tenant, work)
     if facts["masked"]:
-        say(f"session {session_id}: {facts['masked']} secrets are masked")
+        say(f"session {session_id}: {facts['masked']} secret{'' if facts['masked'] == 1 else 's'} masked")
     if output:
         write_text(output, facts["text"] + "\n")
     if as_json:

@@ -46,7 +46,8 @@ class Catalogue:
 
     def _facts(self, name: str, anthropic: bool) -> dict[str, Any]:
         if not anthropic:
-            return {"id": name, "object": "model", "created": 1_790_000_000, "owned_by": "fake"}
+            told = {} if self._window is None else {"max_model_len": self._window}  # as vLLM does
+            return {"id": name, "object": "model", "created": 1_790_000_000, "owned_by": "fake", **told}
         return {
             "id": name,
             "type": "model",
