@@ -121,10 +121,3 @@ def test_a_briefing(store: tuple[str, ...], tmp_path: Path) -> None:
     assert (facts["generation"], facts["method"], facts["messages"]) == (1, "extractive", len(TALK))
     assert nowhere.returncode == 2
     assert b"--output" in nowhere.stderr
-
-
-def test_only_parked_ones_are_listed(store: tuple[str, ...]) -> None:
-    every = json.loads(offturn("session", "list", "--json", *store).stdout)
-    parked = json.loads(offturn("session", "list", "--parked", "--json", *store).stdout)
-    assert [row["session"] for row in every] == ["chat"]
-    assert parked == []

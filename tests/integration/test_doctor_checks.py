@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -156,7 +156,7 @@ async def test_sessions_that_wait_and_those_that_are_parked(client: CompactionCl
     await redis.execute_command(
         "HSET", keys.dead(), "bots:a b", json.dumps({"reason": "attempts", "attempts": 6, "at": 0})
     )
-    await redis.execute_command("HSET", keys.dead(), "a later release's", b"\xff")
+    await execute("HSET", keys.dead(), "a later release's", b"\xff")
     stuck = list(sessions(await read(redis), STORE))
 
     assert [ill(found) for found in (fresh, late, unattended)] == [[], ["due-late"], ["due-late"]]

@@ -20,12 +20,7 @@ typer_app = typer.Typer(help="List, show, view and roll back sessions.", no_args
 
 
 @typer_app.command("list")
-def list_sessions(
-    parked: Annotated[bool, typer.Option("--parked", help="Only those that too many jobs died on.")] = False,
-    store: StoreUrl = None,
-    tenant: Tenant = None,
-    as_json: AsJson = False,
-) -> None:
+def list_sessions(store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
     """All sessions of the tenant, with size, generation and whether work is due."""
 
     async def work(client: CompactionClient) -> list[dict[str, Any]]:
@@ -35,7 +30,7 @@ def list_sessions(
         ]  # of a purged one the name stays
         return [asdict(await (await existing(client, name)).status()) for name in living]
 
-    rows = [row for row in with_client(store, tenant, work) if row["parked"] or not parked]
+    rows = with_client(store, tenant, work)
     if as_json:
         print_json(rows)
         return
