@@ -15,6 +15,7 @@ from secrets import token_hex
 
 from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
+from offturn.outlasting import OUTAGE_SECONDS, outlasting
 from offturn.stopping import stop
 from offturn.store.errors import StoreFull, StoreUnavailable
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
@@ -26,12 +27,24 @@ from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
 from offturn_engine.compaction import NO_SECTIONS, Compaction
 from offturn_engine.draft import Candidate
-from offturn_engine.outcome import NO_GAIN, Compacted, Failed, Outcome, Pruned, Skipped, Superseded, finish, name
+from offturn_engine.outcome import (
+    NO_GAIN,
+    UNREADABLE,
+    Compacted,
+    Failed,
+    Outcome,
+    Pruned,
+    Skipped,
+    Superseded,
+    finish,
+    name,
+)
 from offturn_engine.plan import PruneOnly, Skip, apply, plan, widen
 
 LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
 LONGEST_BACKOFF_MS = 300_000
+UNREAD_MS = 30_000  # between two tries of workers that cannot read a session, while others are deployed
 LONGEST_RETRY_AFTER = 3_600  # seconds: a provider may say anything
 
 
@@ -46,8 +59,8 @@ async def run(
 ) -> Outcome:
     """Compact one session if it is due and free.
 
-    Raises StoreUnavailable and StoreFull, which leave the claim to its lease. An unexpected error is raised too, after
-    the session was handed back with a delay.
+    A result outlasts an outage of a minute; otherwise StoreUnavailable and StoreFull are raised, which leave the claim to
+    its lease. An unexpected error is raised too, after the session was handed back with a delay.
     """
     claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms)
     if not isinstance(claim, Claim):
@@ -60,7 +73,8 @@ async def run(
         outcome = Failed(kind=type(error).__name__)
     except asyncio.CancelledError:
         with suppress(OffturnError):  # the lease runs out by itself, and a cancellation must arrive
-            await asyncio.shield(_finish(key, store, doorbell, claim, Superseded(reason="cancelled"), worker_id))
+            outcome = Superseded(reason="cancelled")
+            await asyncio.shield(_finish(key, store, doorbell, claim, outcome, worker_id, seconds=0))
         raise
     except Exception:
         with suppress(OffturnError):
@@ -110,7 +124,7 @@ async def _publish(
     reply = await _commit(key, store, claim, job, candidate)
     if reply == Refused(why="fuller"):
         # An emergency covered more while the model was paid: put the summary over all of it.
-        now = await load(key, store, claim)
+        now = await outlasting(partial(load, key, store, claim))
         if isinstance(now, Job):
             candidate = await asyncio.to_thread(widen, candidate, now.path, now.base.covered)
             if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=-math.inf):
@@ -122,7 +136,8 @@ async def _publish(
 
 
 async def _commit(key: SessionKey, store: SessionStore, claim: Claim, job: Job, candidate: Candidate) -> CommitReply:
-    return await store.commit(
+    commit = partial(
+        store.commit,
         key,
         incarnation=claim.incarnation,
         epoch=claim.epoch,
@@ -134,6 +149,7 @@ async def _commit(key: SessionKey, store: SessionStore, claim: Claim, job: Job, 
         claim=claim,
         op=token_hex(16),
     )
+    return await outlasting(commit)
 
 
 def _published(number: int, record: Compaction, fallback: str) -> Outcome:
@@ -172,8 +188,11 @@ async def _renew(key: SessionKey, store: SessionStore, claim: Claim, lease_ms: i
     held = True
     while held:
         await asyncio.sleep(lease_ms / 4_000)
-        with suppress(StoreUnavailable, StoreFull):
-            held = await store.renew(key, claim=claim, lease_ms=lease_ms)
+        with suppress(StoreUnavailable, StoreFull, TimeoutError):
+            async with asyncio.timeout(
+                lease_ms / 4_000
+            ):  # a silent server: the first to be heard again must be this one
+                held = await store.renew(key, claim=claim, lease_ms=lease_ms)
 
 
 async def _finish(
@@ -183,22 +202,28 @@ async def _finish(
     claim: Claim,
     outcome: Outcome,
     worker_id: str,
+    *,
+    seconds: float = OUTAGE_SECONDS,
 ) -> None:
-    finished = await store.finish(
+    release = partial(
+        store.finish,
         key,
         claim=claim,
         outcome=finish(outcome),
         backoff_ms=_backoff(outcome, claim),
         detail=_detail(outcome, worker_id),
     )
+    finished = await outlasting(release, seconds=seconds)  # a second one is refused: the claim is gone
     if isinstance(finished, Finished) and finished.ring:
-        with suppress(StoreUnavailable):  # the session is due: every worker's sweep rings again
+        with suppress(OffturnError):  # the session is due: every worker's sweep rings again
             await doorbell.ring(key, finished.request_no)
 
 
 def _backoff(outcome: Outcome, claim: Claim) -> int:
     if not isinstance(outcome, Failed):
         return 0
+    if outcome.kind in UNREADABLE:
+        return UNREAD_MS
     asked = int(min(outcome.retry_after, LONGEST_RETRY_AFTER) * 1000)
     return max(asked, min(FIRST_BACKOFF_MS << (claim.attempts - 1), LONGEST_BACKOFF_MS))
 

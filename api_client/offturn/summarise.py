@@ -6,8 +6,10 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Protocol
 
+from offturn.outlasting import outlasting
 from offturn.store.errors import StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
 from offturn.summarizer import AnySummarizer, Extractive, Summarizer
@@ -62,11 +64,12 @@ class PaidInSession:
     incarnation: int
 
     async def get(self, key: str) -> str | None:
-        return await self.store.chunk(self.session, key)
+        return await outlasting(partial(self.store.chunk, self.session, key))
 
     async def put(self, key: str, value: str) -> None:
+        save = partial(self.store.save_chunk, self.session, incarnation=self.incarnation, chunk_key=key, value=value)
         with suppress(StoreUnavailable, StoreFull):  # the result itself is still good
-            await self.store.save_chunk(self.session, incarnation=self.incarnation, chunk_key=key, value=value)
+            await outlasting(save, errors=(StoreUnavailable,))
 
 
 class _Refused(Exception):

@@ -1,7 +1,7 @@
 """Every Redis key offturn uses.
 
 `offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events` and
-`offturn:{s00}:due|dead|workers|seen`. The hash tag is the shard: all keys a script touches hash to one slot on every
+`offturn:{s00}:due|dead|workers|seen|probe`. The hash tag is the shard: all keys a script touches hash to one slot on every
 topology. `opsq` and `chunksq` are the order in which `ops` and `chunks` are forgotten.
 """
 
@@ -15,6 +15,7 @@ from offturn_config.errors import InvalidSetting
 
 SHARD = "s00"
 QUEUE = "offturn:queue"
+WAKE = "offturn:wake"  # the channel on which a ring is told
 JOB_PREFIX = "offturn:"
 MAX_SESSION_BYTES = 256
 
@@ -39,6 +40,11 @@ def workers(shard: str = SHARD) -> str:
 def seen(shard: str = SHARD) -> str:
     """When a worker was seen last, in ms of Redis TIME; gone when somebody is missed."""
     return f"offturn:{{{shard}}}:seen"
+
+
+def probe(shard: str = SHARD) -> str:
+    """What workers write to see that a server takes writes."""
+    return f"offturn:{{{shard}}}:probe"
 
 
 def every_meta(tenant: str, shard: str = SHARD) -> str:

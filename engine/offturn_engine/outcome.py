@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "failed"]
+Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "failed", "unread"]
 """The outcome's name in the store's finish script."""
 
 
@@ -70,6 +70,10 @@ _HOLDING = frozenset({NO_GAIN, NOTHING_TO_COVER})
 """Reasons that hold until the session has grown: without that, a view that cannot shrink would be due at once again."""
 
 
+UNREADABLE = frozenset({"UnknownVersion", "UnknownFormat"})
+"""Kinds of a session that another release wrote: it stays due for a worker that can read it, and is never parked."""
+
+
 def finish(outcome: Outcome) -> Finish:
     """What the finish script is told: it releases the claim and recomputes due from the session's state."""
     match outcome:
@@ -81,8 +85,8 @@ def finish(outcome: Outcome) -> Finish:
             return "no-gain" if reason in _HOLDING else "skipped"
         case Superseded():
             return "superseded"
-        case Failed():
-            return "failed"
+        case Failed(kind=kind):
+            return "unread" if kind in UNREADABLE else "failed"
 
 
 def name(outcome: Outcome) -> str:

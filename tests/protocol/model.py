@@ -204,7 +204,7 @@ def commit(
     claim: Claim | None,
     op: str,
 ) -> tuple[State, CommitReply]:
-    if claim is None and op in dict(s.ops):
+    if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
@@ -218,7 +218,7 @@ def commit(
     s = turn(s._replace(counter=number, gens=(*s.gens, new), current=number), op)
     s = s._replace(served=max(s.served, claim.request_no)) if claim else s._replace(adopted=number)
     reply = Committed(number=number, revision=s.revision, adopted=s.adopted)
-    return (forget(s) if claim else remember(forget(s), op, reply)), reply
+    return remember(forget(s), op, reply), reply
 
 
 def _refusal(
@@ -254,7 +254,9 @@ def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]
     if not holds(s, claim):
         return s, Refused(why="fence")
     s = s._replace(leased=False, token="")
-    if outcome == "failed":
+    if outcome == "unread":
+        s = s._replace(attempts=max(s.attempts - 1, 0))
+    if outcome in ("failed", "unread"):
         return s, Finished(due=s.due, ring=False, request_no=s.request_no)
     s = hold(s) if outcome == "no-gain" else s._replace(attempts=0, parked=False)
     if outcome != "superseded":

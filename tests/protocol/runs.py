@@ -7,7 +7,7 @@ from random import Random
 from offturn_engine.ranges import length
 from tests.protocol.stage import Stage
 
-OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "superseded", "failed")
+OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "superseded", "failed", "unread")
 WORKERS = ("a", "b", "c")
 
 

@@ -36,6 +36,7 @@ MUTATIONS = {
     "no lease check": Mutation("", HOLDS, "return true", "no-fence"),
     "fence without token": Mutation("", HOLDS, "return num('fence') == claim.fence", "fence-reset"),
     "operation ids forgotten": Mutation("", "return redis.call('HGET', OPS, a.op)", "return false", "no-op-ids"),
+    "commit of a worker not once": Mutation("commit", "local known = once()", "local known = false", "commit-again"),
     "rollback not once": Mutation("rollback", "local known = once()", "local known = false", "written-op-ids"),
     "outcome clears due": Mutation("finish", PENDING, "pending = false", "lost-dirty"),
     "due from request numbers": Mutation(
@@ -89,6 +90,10 @@ MUTATIONS = {
     "served only at finish": Mutation(
         "commit", "set('served', math.max(num('served'), a.claim.request_no))", "", "purged-with-all"
     ),
+    "unread counts": Mutation(
+        "finish", "set('attempts', math.max(num('attempts') - 1, 0))", "local _ = 0", "unread-does-not-park"
+    ),
+    "unread is served": Mutation("finish", "or a.outcome == 'unread'", "", "unread-does-not-park"),
     "served falls": Mutation(
         "finish", "math.max(num('served'), a.claim.request_no)", "a.claim.request_no", "withdrawn-stays"
     ),

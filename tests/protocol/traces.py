@@ -65,6 +65,11 @@ MORE = {
     "renewed-in-vain": Trace(2, "claim a; undo h1; renew a = false; finish a superseded = done"),
     "renewed-too-late": Trace(2, "claim a; expire; claim b; renew a = false; renew b = true; save a = true"),
     "failed-stays": Trace(2, "claim a; finish a failed = due; claim b = claim"),
+    "unread-does-not-park": Trace(
+        2,
+        "claim a; finish a unread = due; claim a; finish a unread = due; claim a; finish a unread = due; claim a = claim; "
+        "request h1; finish a unread = due; claim b; finish b failed = due; claim b = claim",
+    ),
     "no-gain-holds": Trace(
         2, "claim a; finish a no-gain = done; record h1 = recorded; sweep = quiet; record h1; sweep = due"
     ),
@@ -143,6 +148,12 @@ MORE = {
         "claim a = claim; expire; claim a = claim",
     ),
     "two-winners": Trace(
-        3, "claim a; plan a; expire; claim b; plan b; commit b = committed; commit a = fence; commit b = base"
+        3, "claim a; plan a; expire; claim b; plan b; commit b = committed; commit a = fence; commit b = committed"
+    ),
+    "commit-again": Trace(
+        3,
+        "claim a; plan a; commit a = committed; expire; claim b = claim; plan b; commit a = committed; "
+        "commit b = committed; commit a = committed; finish a compacted = fence; rollback h1 1 = rolledback; "
+        "commit b = committed; purge h1; commit a = gone",
     ),
 }

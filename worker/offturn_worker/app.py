@@ -23,11 +23,13 @@ from offturn_worker.health import Health
 from offturn_worker.heartbeat import Heartbeat
 from offturn_worker.jobs import Compact
 from offturn_worker.logs import described, unhandled_logged
+from offturn_worker.outage import Watch
 from offturn_worker.poller import Poller
 from offturn_worker.pulse import Pulse
 from offturn_worker.server import connect, warn_of_settings
 from offturn_worker.shutdown import stop_on_signal
 from offturn_worker.sweep import Sweep
+from offturn_worker.wake import Wake
 
 log = structlog.get_logger(__name__)
 
@@ -48,8 +50,13 @@ class Servers:
     queue: Redis
 
     @property
+    def named(self) -> dict[str, Redis]:
+        """Each server once, by what it is called in logs: the one that serves both is the queue."""
+        return {"queue": self.queue} if self.store is self.queue else {"store": self.store, "queue": self.queue}
+
+    @property
     def each(self) -> tuple[Redis, ...]:
-        return (self.store,) if self.store is self.queue else (self.store, self.queue)
+        return tuple(self.named.values())
 
 
 async def run_worker(
@@ -80,7 +87,9 @@ async def serve(
 ) -> None:
     """The worker around any `compact`. The first signal drains, the second ends the process."""
     pulse = Pulse("poll", "sweep")
-    poller = Poller(servers.queue, compact, settings, partial(pulse.beat, "poll"))
+    watch = Watch(servers.named, lease_ms=settings.lease_ms)
+    wake = Wake(servers.queue)
+    poller = Poller(servers.queue, compact, settings, watch=watch, wake=wake, beat=partial(pulse.beat, "poll"))
     ring = Doorbell(servers.queue).ring
     sweep = Sweep(SessionStore(servers.store), ring, seconds=settings.sweep_seconds, beat=partial(pulse.beat, "sweep"))
     with unhandled_logged(), stop_on_signal() as stop:
@@ -94,7 +103,7 @@ async def serve(
             if started:
                 started(Running(worker_id=settings.worker_id, health_port=port))
             log.info("started", worker=settings.worker_id, max_jobs=settings.max_jobs, health_port=port)
-            await _until(stop, poller.main(), sweep.run(), pulse.watch())
+            await _until(stop, poller.main(), sweep.run(), watch.run(), wake.run(), pulse.watch())
 
 
 @asynccontextmanager

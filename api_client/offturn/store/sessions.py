@@ -5,7 +5,7 @@ Deadlines are the client's (`socket_timeout`); after StoreUnavailable send the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from pydantic import ValidationError
 
@@ -21,6 +21,7 @@ from offturn_config.keys import SessionKey
 from offturn_engine.compaction import VERSION, Compaction
 
 PAGE = 200  # log entries per read
+DUE_PAGE = 500
 
 
 class SessionStore(HostScripts, WorkerScripts):
@@ -101,11 +102,22 @@ class SessionStore(HostScripts, WorkerScripts):
         seconds, microseconds = await self._command("TIME")
         return int(seconds) * 1000 + int(microseconds) // 1000
 
-    async def due(self, limit: int = 100) -> list[tuple[SessionKey, int]]:
-        """Sessions due now with their scores (ms), oldest first. Members that name no session are left and passed."""
-        args = ("-inf", await self.now_ms(), "WITHSCORES", "LIMIT", 0, limit)
-        found = await self._command("ZRANGEBYSCORE", keys.due(self._shard), *args, withscores=True)
-        return [(key, int(max(score, 0))) for member, score in found if (key := _session_of(member))]
+    async def due(self, limit: int = 100, *, but: Container[SessionKey] = ()) -> list[tuple[SessionKey, int]]:
+        """At most `limit` sessions due now with their scores (ms), oldest first; those in `but` do not count.
+
+        Members that name no session are left and passed.
+        """
+        now, start, waiting = await self.now_ms(), 0, list[tuple[SessionKey, int]]()
+        while len(waiting) < limit:
+            args = ("-inf", now, "WITHSCORES", "LIMIT", start, DUE_PAGE)
+            page = await self._command("ZRANGEBYSCORE", keys.due(self._shard), *args, withscores=True)
+            for member, score in page:
+                if (key := _session_of(member)) and key not in but:
+                    waiting.append((key, int(max(score, 0))))
+            start += len(page)
+            if len(page) < DUE_PAGE:
+                break
+        return waiting[:limit]
 
     async def sessions(self, tenant: str, limit: int = 1000) -> list[SessionKey]:
         """Sessions of a tenant, sorted by name; a purged one's tombstone is among them."""

@@ -40,10 +40,10 @@ class WorkerScripts(Scripted):
         claim: Claim | None,
         op: str,
     ) -> CommitReply:
-        """Publish a generation; its nonce is `op`, random and new for every candidate.
+        """Publish a generation, once per `op`, which is its nonce: random and new for every candidate.
 
         `chain` is the chain hash at `chain_length`, the log up to the last seq covered or edited. `at_tokens`: the
-        path's tokens when it was planned. Without a claim (a host): provisional only, once per `op`, in force at once.
+        path's tokens when it was planned. Without a claim (a host): provisional only, in force at once.
         """
         args = {
             "op": op,

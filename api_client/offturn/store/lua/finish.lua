@@ -5,18 +5,21 @@ if not holds(a.claim) then return reply('refused', {why = 'fence'}) end
 
 set('leased_until', 0)
 set('token', '')
-if a.outcome == 'no-gain' then
+local later = a.outcome == 'failed' or a.outcome == 'unread'
+if a.outcome == 'unread' then
+  set('attempts', math.max(num('attempts') - 1, 0)) -- as if never claimed: another release can read it
+elseif a.outcome == 'no-gain' then
   hold()
-elseif a.outcome ~= 'failed' then
+elseif not later then
   unpark()
 end
-if a.outcome ~= 'failed' and a.outcome ~= 'superseded' then
+if not later and a.outcome ~= 'superseded' then
   set('served', math.max(num('served'), a.claim.request_no))
 end
 save()
 
 local pending
-if a.outcome == 'failed' then
+if later then
   pending = due()
   if pending then set_due(now + a.backoff_ms) end
 else
@@ -28,5 +31,5 @@ for field, value in pairs(a.detail) do told[field] = value end
 event('finished', told)
 return reply('finished', {
   due = pending, request_no = num('request_no'),
-  ring = pending and a.outcome ~= 'failed' and num('request_no') > a.claim.request_no,
+  ring = pending and not later and num('request_no') > a.claim.request_no,
 })
