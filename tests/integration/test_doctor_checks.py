@@ -153,9 +153,8 @@ async def test_sessions_that_wait_and_those_that_are_parked(client: CompactionCl
     await client.run_due()  # says that this process compacts
     await client.session("s2", format="openai-chat").request()
     await redis.zadd(keys.due(), {"default:s2": score - 601_000})
-    await redis.execute_command(
-        "HSET", keys.dead(), "bots:a b", json.dumps({"reason": "attempts", "attempts": 6, "at": 0})
-    )
+    execute: Callable[..., Awaitable[int]] = redis.execute_command
+    await execute("HSET", keys.dead(), "bots:a b", json.dumps({"reason": "attempts", "attempts": 6, "at": 0}))
     await execute("HSET", keys.dead(), "a later release's", b"\xff")
     stuck = list(sessions(await read(redis), STORE))
 
