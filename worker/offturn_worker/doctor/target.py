@@ -42,6 +42,8 @@ class Target:
             return "redis-cli"
         if address.scheme == "unix":
             return f"redis-cli -s {shlex.quote(address.path)}"
+        if address.scheme not in ("redis", "rediss"):
+            return "redis-cli -h HOST"  # sentinels know which
         if address.password and not self.given:
             return f'redis-cli -u "${self.variable}"'
         return f"redis-cli -u {shlex.quote(str(address))}"
