@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from .model import Model
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
+
+LISTED = 1_000  # models of the one page of the list that is read
 
 
 class Anthropic(Model):
@@ -41,6 +44,14 @@ class Anthropic(Model):
             async for event in events:
                 draft.events += 1
                 _read(event, draft)
+
+    async def retrieve_facts(self) -> Any:
+        async with self._client() as client:
+            return await client.models.retrieve(self.name)
+
+    async def list_facts(self) -> Sequence[Any]:
+        async with self._client() as client:
+            return (await client.models.list(limit=LISTED)).data
 
     def _client(self) -> AsyncAnthropic:
         from anthropic import AsyncAnthropic, Timeout

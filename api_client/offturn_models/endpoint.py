@@ -13,6 +13,10 @@ from offturn_config.errors import InvalidSetting
 CONNECT_SECONDS = 10.0  # to open a connection; a black hole is not worth the whole call's time
 
 
+class KeyMissing(InvalidSetting):
+    """No key for a provider that needs one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """A base URL and its key; neither shows in a repr. `own` says whether it is the provider's public address."""
@@ -33,7 +37,7 @@ def endpoint(
     if find_spec(provider) is None:
         raise InvalidSetting(f"summarizer {provider}:{model} needs the package {provider}: install offturn[worker]")
     if base_url is None and not secret:
-        raise InvalidSetting(f"summarizer {provider}:{model} needs a key: set OFFTURN_{provider.upper()}_API_KEY")
+        raise KeyMissing(f"summarizer {provider}:{model} needs a key: set OFFTURN_{provider.upper()}_API_KEY")
     if not secret.isascii() or any(c.isspace() for c in secret):
         raise InvalidSetting(
             f"the key for {provider}:{model} holds white space or other characters no key has: "

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -53,6 +54,25 @@ class Model(ABC):
             await self._stream(request, draft)
 
         return await answer(stream, sdk=self.provider, model=self.model, deadline=self.timeout, finishes=self.finishes)
+
+    @property
+    def at_provider(self) -> bool:
+        """At the provider's public address, not at a compatible server's."""
+        return self._endpoint.own
+
+    @property
+    def address(self) -> str:
+        """The base URL to show: without a query, which may hold a key."""
+        parts = urlsplit(self._endpoint.base_url)
+        return f"{parts.scheme}://{parts.netloc}{parts.path}"
+
+    @abstractmethod
+    async def retrieve_facts(self) -> Any:
+        """What the server's list of models says of this one; free. Raises what the SDK raises: `probe` classifies it."""
+
+    @abstractmethod
+    async def list_facts(self) -> Sequence[Any]:
+        """One page of that list, in the same way."""
 
     @abstractmethod
     async def _stream(self, request: SummaryRequest, draft: Draft) -> None:

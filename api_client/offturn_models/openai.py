@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,6 +55,14 @@ class OpenAI(Model):
             async for chunk in chunks:
                 draft.events += 1
                 _read(chunk, draft)
+
+    async def retrieve_facts(self) -> Any:
+        async with self._client() as client:
+            return await client.models.retrieve(self.name)
+
+    async def list_facts(self) -> Sequence[Any]:
+        async with self._client() as client:
+            return (await client.models.list()).data or ()
 
     def _client(self) -> AsyncOpenAI:
         from openai import AsyncOpenAI, Timeout

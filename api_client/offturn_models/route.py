@@ -95,19 +95,31 @@ def parse_route(
     timeout: seconds of one call; window: tokens each of the models can read (None: 128,000).
     A provider's key is sent to whatever base URL its entry names. Raises InvalidSetting naming the text and the remedy.
     """
-    names = [name.strip() for name in spec.split(",") if name.strip()]
+    names = names_of(spec)
     if not names:
         raise InvalidSetting(f"summarizer {spec!r} names no model: {USAGE}")
-    entries: list[Entry] = []
-    for name in names:
-        provider, model, url = _parts(name)
-        base = url or base_urls.get(provider) or None
-        entries.append(
-            PROVIDERS[provider](
-                model, api_key=keys.get(provider), base_url=base, timeout=timeout, window=window or DEFAULT_WINDOW
-            )
-        )
-    return Route(entries)
+    return Route([parse_entry(name, keys=keys, base_urls=base_urls, timeout=timeout, window=window) for name in names])
+
+
+def names_of(spec: str) -> list[str]:
+    """The entries of a route, as they are written; one may hold a URL that is not to be shown."""
+    return [name.strip() for name in spec.split(",") if name.strip()]
+
+
+def parse_entry(
+    name: str,
+    *,
+    keys: Mapping[str, str | SecretStr | None],
+    base_urls: Mapping[str, str | None] = MappingProxyType({}),
+    timeout: float = DEFAULT_TIMEOUT,
+    window: int | None = None,
+) -> Model:
+    """One entry of a route, as `parse_route`. Raises KeyMissing and other InvalidSetting."""
+    provider, model, url = _parts(name)
+    base = url or base_urls.get(provider) or None
+    return PROVIDERS[provider](
+        model, api_key=keys.get(provider), base_url=base, timeout=timeout, window=window or DEFAULT_WINDOW
+    )
 
 
 def _parts(name: str) -> tuple[str, str, str]:

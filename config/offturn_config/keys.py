@@ -53,6 +53,11 @@ def every_meta(tenant: str, shard: str = SHARD) -> str:
     return f"offturn:{{{shard}}}:{tenant}:*:meta"
 
 
+def polling(worker_id: str) -> str:
+    """Where arq notes on the queue's server, about every 10 s, that a worker has looked at the queue."""
+    return f"{QUEUE}:health-check:{worker_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class SessionKey:
     """A session's name: tenant `[a-z0-9_-]{1,64}`, id of at most 256 bytes (UTF-8). Raises InvalidSetting."""

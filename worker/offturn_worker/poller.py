@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 
 from offturn.doorbell import EXPIRES_MS, FUNCTION, dumps, loads
 from offturn.stopping import stop
-from offturn_config.keys import QUEUE
+from offturn_config.keys import QUEUE, polling
 from offturn_config.settings import WorkerSettings
 from offturn_worker.jobs import Compact, compact_session
 from offturn_worker.logs import described
@@ -70,7 +70,7 @@ class Poller(Worker):
             poll_delay=settings.poll_seconds,
             queue_read_limit=settings.max_workers * settings.max_jobs + READ_MARGIN,
             health_check_interval=HEALTH_SECONDS,
-            health_check_key=f"{QUEUE}:health-check:{settings.worker_id}",  # arq's is shared, and deleted by the first to stop
+            health_check_key=polling(settings.worker_id),  # arq's is shared, and deleted by the first to stop
             allow_abort_jobs=False,
             job_serializer=dumps,
             job_deserializer=loads,

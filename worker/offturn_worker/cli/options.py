@@ -12,6 +12,7 @@ from offturn_config.errors import ConfigError
 
 NAMES = {
     "store_url": ("OFFTURN_STORE_URL = ", "--store "),
+    "queue_url": ("OFFTURN_QUEUE_URL = ", "--queue-url "),
     "tenant": ("OFFTURN_TENANT = ", "--tenant "),
     "summarizer": ("OFFTURN_SUMMARIZER = ", "--summarizer "),
     "window": ("window ", "--window "),
