@@ -23,7 +23,9 @@ class Status:
     """One session now. `tokens`: calibrated estimate of the messages of the view in force; `messages`: length of the path.
 
     `generation`: the number in force; `current`: the newest committed. `due`: a job is asked for; `running`: a worker
-    holds the session; `parked`: too many jobs died, only a request starts the next. `window` in tokens.
+    holds the session; `parked`: too many jobs ended badly, only a request or `unblock` starts the next. `blocked`: a sentence
+    fit to show the user where compactions in a row made no room, else ""; only `unblock` and `rollback` lift that.
+    `window` in tokens.
     """
 
     session: str
@@ -35,6 +37,7 @@ class Status:
     due: bool
     running: bool
     parked: bool
+    blocked: str
     window: int
     policy: str
     format: str
@@ -75,6 +78,7 @@ def status(cache: Cache) -> Status:
         due=meta.due,
         running=meta.leased,
         parked=meta.parked,
+        blocked=meta.blocked,
         window=config.window,
         policy=config.policy.name,
         format=config.format,

@@ -206,6 +206,7 @@ class Session(Appending, Moving):
                 break
             same += 1
         warnings = (*view.warnings, *limited, *self._warnings(cache), *([LOST] if cache.lost else []))
+        warnings += cache.meta.warnings if cache.meta else ()
         cache.lost = False
         self._last = replace(view, prefix=same, warnings=warnings)
         return self._last
@@ -249,6 +250,7 @@ class Session(Appending, Moving):
             )
             if isinstance(reply, Gone):
                 raise Conflict(f"session {self.key.member!r} was purged: record first")
-            await links.ring(self.key, reply.request_no)
-            warnings = (OPEN,) if group_is_open(cache.path) else ()
+            if reply.ring:
+                await links.ring(self.key, reply.request_no)
+            warnings = (*cache.live.warnings, *((OPEN,) if group_is_open(cache.path) else ()))
             return Ticket(links.store, self.key, reply.request_no, warnings)

@@ -12,7 +12,7 @@ from typing import Any
 from redis.asyncio import Redis
 
 from offturn.store.entries import NewEntry
-from offturn.store.replies import Busy, Claim, Committed, Finished, Gone, Recorded, Refused, Reply, Undone
+from offturn.store.replies import Busy, Claim, Committed, Finished, Gone, Limited, Recorded, Refused, Reply, Undone
 from offturn.store.sessions import SessionStore
 from offturn_config import keys
 from offturn_config.keys import SessionKey
@@ -20,6 +20,7 @@ from offturn_engine.compaction import Compaction
 from offturn_engine.ranges import in_order, ranges_of, seqs_of
 from tests.protocol import model
 from tests.protocol.facts import State, ancestors, chain_at, covered, gen, path_tokens
+from tests.protocol.hours import HOURLY, Hours
 from tests.protocol.observing import observe
 
 THRESHOLDS = (2, 4, 2)
@@ -57,7 +58,7 @@ class Saved:
     dead: bytes | None
 
 
-class Stage:
+class Stage(Hours):
     def __init__(self, store: SessionStore, redis: Redis, key: SessionKey, *, max_attempts: int = 6) -> None:
         self.store, self.key, self.max_attempts = store, key, max_attempts
         self.redis: Any = redis  # its own types leave open whether a command is awaited
@@ -189,7 +190,9 @@ class Stage:
 
     async def on_claim(self, name: str) -> str:
         fields = {"token": f"token {self.draw()}", "lease_ms": LEASE_MS, "max_attempts": self.max_attempts}
-        reply = await self.both("claim", fields)
+        reply = await self.both("claim", {**fields, "worker": name, "hourly": HOURLY})
+        if isinstance(reply, Limited):
+            await self.look_again()
         if isinstance(reply, Claim):
             self.workers[name] = Worker(reply)
         return word(reply)
@@ -379,7 +382,7 @@ class Stage:
 
 def plain(reply: Reply | bool) -> Reply | bool:
     """Without what depends on the clock."""
-    return replace(reply, remaining_ms=0) if isinstance(reply, Busy) else reply
+    return replace(reply, remaining_ms=0) if isinstance(reply, Busy | Limited) else reply
 
 
 def word(reply: Reply | bool) -> str:

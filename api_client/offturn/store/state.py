@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -73,8 +73,20 @@ _GEN_FIELDS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How one job ended that counts as an attempt: `died` (its claim ran out), or the kind of its failure."""
+
+    kind: str
+    at: int
+    worker: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Meta:
-    """A live session's state. Tokens are estimates; times are ms of Redis TIME."""
+    """A live session's state. Tokens are estimates; times are ms of Redis TIME.
+
+    `blocked`: the too-dense breaker's sentence for people, "" while it is closed.
+    """
 
     incarnation: int
     epoch: str
@@ -97,7 +109,11 @@ class Meta:
     served: int
     held: int
     attempts: int
+    failures: int
     parked: bool
+    strikes: int
+    blocked: str
+    ends: tuple[End, ...]
     soft: int
     hard: int
     growth: int
@@ -109,6 +125,11 @@ class Meta:
     calibration: str | None
     created: int
     updated: int
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What every host has to be told, as long as it holds."""
+        return (self.blocked,) if self.blocked else ()
 
     @property
     def pressure(self) -> int:
@@ -130,6 +151,11 @@ class Meta:
         return _meta(fields, due, now_ms) if fields.get("alive") == "1" else None
 
 
+def ends_of(values: Iterable[Mapping[str, Any]]) -> tuple[End, ...]:
+    """From the scripts' JSON, oldest first."""
+    return tuple(End(kind=value["kind"], at=value["at"], worker=value["worker"]) for value in values)
+
+
 def unknown(version: str) -> UnknownVersion:
     """The error for a session another release wrote."""
     return UnknownVersion(f"the session has version {version}, this release reads {VERSION}: upgrade offturn")
@@ -149,6 +175,8 @@ _NUMBERS = (
     "served",
     "held",
     "attempts",
+    "failures",
+    "strikes",
     "soft",
     "hard",
     "growth",
@@ -167,6 +195,8 @@ def _meta(fields: Mapping[str, str], due: bool, now_ms: int) -> Meta:
         generations={n: GenInfo.read(n, fields[f"g:{n}"]) for n in sorted(numbers)},
         token=fields.get("token", ""),
         parked=fields.get("parked") == "1",
+        blocked=fields.get("blocked", ""),
+        ends=ends_of(json.loads(fields.get("ends") or "[]")),
         leased=int(fields.get("leased_until", 0)) > now_ms,
         due=due,
         open_calls=json.loads(fields["open"]),
