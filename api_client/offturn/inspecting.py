@@ -9,6 +9,7 @@ from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.errors import Refused
 from offturn.loading import requirement
+from offturn.store.dead import counted
 from offturn.store.replies import Event
 from offturn_engine.handles import parse_handle
 from offturn_engine.messages import Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
@@ -23,7 +24,8 @@ class Status:
     """One session now. `tokens`: calibrated estimate of the messages of the view in force; `messages`: length of the path.
 
     `generation`: the number in force; `current`: the newest committed. `due`: a job is asked for; `running`: a worker
-    holds the session; `parked`: too many jobs ended badly, only a request or `unblock` starts the next. `blocked`: a sentence
+    holds the session; `parked`: too many jobs ended badly, only a request or `unblock` starts the next. `trouble`: how the
+    jobs ended that count towards that, as in `5 x died, 1 x bug`. `blocked`: a sentence
     fit to show the user where compactions in a row made no room, else ""; only `unblock` and `rollback` lift that.
     `window` in tokens.
     """
@@ -37,6 +39,7 @@ class Status:
     due: bool
     running: bool
     parked: bool
+    trouble: str
     blocked: str
     window: int
     policy: str
@@ -78,6 +81,7 @@ def status(cache: Cache) -> Status:
         due=meta.due,
         running=meta.leased,
         parked=meta.parked,
+        trouble=counted(meta.ends),
         blocked=meta.blocked,
         window=config.window,
         policy=config.policy.name,

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
+from offturn.progress import Progress
 from offturn.store.errors import StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
 from offturn.summarizer import AnySummarizer, Extractive, Summarizer
@@ -60,6 +61,7 @@ class PaidInSession:
     store: SessionStore
     session: SessionKey
     incarnation: int
+    progress: Progress
 
     async def get(self, key: str) -> str | None:
         return await self.store.chunk(self.session, key)
@@ -67,6 +69,7 @@ class PaidInSession:
     async def put(self, key: str, value: str) -> None:
         with suppress(StoreUnavailable, StoreFull):  # the result itself is still good
             await self.store.save_chunk(self.session, incarnation=self.incarnation, chunk_key=key, value=value)
+        self.progress.made()
 
 
 class _Refused(Exception):

@@ -1,6 +1,7 @@
 """Every Redis key offturn uses.
 
-`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events` and `offturn:{s00}:due|dead`. The
+`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events`, `offturn:{s00}:<tenant>:inflight`
+and `offturn:{s00}:due|dead|routes|rates`. The
 hash tag is the shard: all keys a script touches hash to one slot on every topology. `opsq` and `chunksq` are the order in
 which `ops` and `chunks` are forgotten.
 """
@@ -29,6 +30,21 @@ def due(shard: str = SHARD) -> str:
 def dead(shard: str = SHARD) -> str:
     """Parked sessions with their reason, never content."""
     return f"offturn:{{{shard}}}:dead"
+
+
+def routes(shard: str = SHARD) -> str:
+    """Entries of routes that are in trouble, and until when they are not asked. All workers share it."""
+    return f"offturn:{{{shard}}}:routes"
+
+
+def rates(shard: str = SHARD) -> str:
+    """What is left of each provider's requests and tokens of a minute."""
+    return f"offturn:{{{shard}}}:rates"
+
+
+def inflight(tenant: str, shard: str = SHARD) -> str:
+    """A tenant's running jobs; score = when each is no longer believed, in ms of Redis TIME."""
+    return f"offturn:{{{shard}}}:{tenant}:inflight"
 
 
 def every_meta(tenant: str, shard: str = SHARD) -> str:

@@ -72,6 +72,9 @@ class Failed:
 
 Outcome: TypeAlias = Compacted | Pruned | Skipped | Superseded | Failed
 
+LIMITED = "limited"
+"""The kind of a failure that is a limit of ours: the provider was not asked."""
+
 NO_GAIN = "no_gain"
 NOTHING_TO_COVER = "nothing_to_cover"
 

@@ -156,7 +156,7 @@ async def test_without_a_usable_answer_the_facts_are_the_summary(place: Place, b
 async def test_passing_trouble_is_tried_again_later(place: Place) -> None:
     outcome = await place.run(Scripted([failing("rate_limited", retry_after=30.0)]))
 
-    assert outcome == Failed(kind="rate_limited", retry_after=30.0)
+    assert outcome == Failed(kind="rate_limited", retry_after=30.0, cause="provider")
     meta = await place.store.meta(place.session.key)
     assert meta is not None
     assert meta.due

@@ -120,10 +120,7 @@ def request(s: State, *, op: str, incarnation: int, reason: str) -> tuple[State,
         return s, Gone()
     number = s.request_no + 1
     s = s._replace(request_no=number, asked=number)
-    if s.blocked:
-        s = s._replace(served=number)
-    else:
-        s = unpark(s._replace(due=True, reason=reason))
+    s = s._replace(served=number) if s.blocked else unpark(s._replace(due=True, reason=reason))
     reply = Requested(request_no=number, ring=not s.blocked)
     return remember(s, op, reply), reply
 

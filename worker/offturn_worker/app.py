@@ -15,9 +15,12 @@ from redis.exceptions import RedisError
 from offturn import recipe
 from offturn.doorbell import Doorbell
 from offturn.stopping import stop as stop_tasks
+from offturn.store.limits import SharedLimits
 from offturn.store.sessions import SessionStore
 from offturn.summarizer import AnySummarizer
 from offturn_config.settings import WorkerSettings
+from offturn_models.route import Route
+from offturn_worker.gate import SharedGate
 from offturn_worker.health import Health
 from offturn_worker.jobs import Compact
 from offturn_worker.logs import described, unhandled_logged
@@ -26,6 +29,7 @@ from offturn_worker.pulse import Pulse
 from offturn_worker.server import connect, warn_of_settings
 from offturn_worker.shutdown import stop_on_signal
 from offturn_worker.sweep import Sweep
+from offturn_worker.tenants import within_places
 
 log = structlog.get_logger(__name__)
 
@@ -62,14 +66,19 @@ async def run_worker(
     store: makes what jobs work on.
     """
     async with open_servers(settings) as servers:
-        compact = partial(
+        limits = SharedLimits(servers.store)
+        compact: Compact = partial(
             recipe.run,
             store=store(servers.store),
             doorbell=Doorbell(servers.queue),
-            summarizer=summarizer,
+            summarizer=summarizer.behind(SharedGate(limits, settings)) if isinstance(summarizer, Route) else summarizer,
             lease_ms=settings.lease_ms,
             worker_id=settings.worker_id,
+            patience=settings.job_timeout,
+            hourly=settings.compactions_per_hour,
         )
+        if settings.tenant_jobs:
+            compact = within_places(compact, limits, places=settings.tenant_jobs, lease_ms=settings.lease_ms)
         await serve(settings, servers, compact, started)
 
 

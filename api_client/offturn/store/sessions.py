@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
+from offturn.store.dead import DeadLetters
 from offturn.store.entries import LogEntry, loads, text_of
 from offturn.store.errors import UnknownVersion, mapped
 from offturn.store.hosting import HostScripts
@@ -22,7 +23,7 @@ from offturn_engine.compaction import VERSION, Compaction
 PAGE = 200  # log entries per read
 
 
-class SessionStore(HostScripts, WorkerScripts):
+class SessionStore(HostScripts, WorkerScripts, DeadLetters):
     """Sessions in Redis.
 
     Every method may raise StoreUnavailable, StoreFull, StoreFault and UnknownVersion.
