@@ -216,13 +216,13 @@ async def test_a_tenant_has_so_many_places(redis: Redis) -> None:
     limited = within_places(compact, SharedLimits(redis), places=2, lease_ms=1_000)
     waiting = SessionKey("acme", "third")
     await redis.zadd(keys.due(), {waiting.member: 1})
-    jobs = [asyncio.create_task(limited(SessionKey("acme", name))) for name in ("first", "second")]
+    jobs = [asyncio.ensure_future(limited(SessionKey("acme", name))) for name in ("first", "second")]
     await both.wait()
     await asyncio.sleep(1.5)  # longer than the lease: the places are kept
 
     assert await limited(waiting) == Skipped(reason="tenant_busy")
     assert await SessionStore(redis).due() == []  # later
-    other = asyncio.create_task(limited(SessionKey("other", "theirs")))
+    other = asyncio.ensure_future(limited(SessionKey("other", "theirs")))
     await theirs.wait()
     go.set()
     await asyncio.gather(*jobs, other)
