@@ -17,7 +17,7 @@ from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
 from offturn.progress import Progress
 from offturn.stopping import stop
-from offturn.store.errors import StoreFull, StoreUnavailable
+from offturn.store.errors import StoreFull, StoreUnavailable, UnknownVersion
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
 from offturn.store.sessions import SessionStore
 from offturn.summarise import PaidInSession, Unavailable, summarise
@@ -46,6 +46,7 @@ LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
 LONGEST_BACKOFF_MS = 300_000
 SHORTEST_DELAY_MS = 500
+DEFERRED_MS = 30_000
 LONGEST_RETRY_AFTER = 3_600  # seconds: a provider may say anything
 
 
@@ -63,18 +64,24 @@ async def run(
     """Compact one session if it is due and free.
 
     patience: seconds without progress after which the job ends. hourly: automatic compactions a session may have an hour.
-    Raises StoreUnavailable and StoreFull, which leave the claim to its lease. An unexpected error is raised too, after
-    the session was handed back with a delay.
+    Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
+    unexpected error is raised too, after the session was handed back with a delay.
     """
-    claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms, worker=worker_id, hourly=hourly)
+    try:
+        claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms, worker=worker_id, hourly=hourly)
+    except UnknownVersion as error:  # it stays due, for a worker of the release that wrote it
+        return Failed(kind=type(error).__name__, cause="store")
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
     try:
         outcome = await _while_held(key, store, claim, summarizer, lease_ms, patience)
-    except (StoreUnavailable, StoreFull):
+    except StoreUnavailable:
         raise
-    except OffturnError as error:  # a record or message this release cannot read: wait for one that can
-        outcome = Failed(kind=type(error).__name__)
+    except (
+        OffturnError
+    ) as error:  # a full store, or a record this release cannot read: wait for room, or for one that can
+        cause: Cause = "store" if isinstance(error, StoreFull | UnknownVersion) else "job"
+        outcome = Failed(kind=type(error).__name__, cause=cause)
     except asyncio.CancelledError:
         with suppress(OffturnError):  # the lease runs out by itself, and a cancellation must arrive
             await asyncio.shield(_finish(key, store, doorbell, claim, Superseded(reason="cancelled"), worker_id))
@@ -223,6 +230,8 @@ async def _finish(
 def _backoff(outcome: Outcome, claim: Claim) -> int:
     if not isinstance(outcome, Failed):
         return 0
+    if outcome.cause == "store":
+        return DEFERRED_MS
     if outcome.cause == "limit":
         return max(SHORTEST_DELAY_MS, int(outcome.retry_after * 1000))
     tries = claim.attempts + claim.failures - 1

@@ -12,9 +12,14 @@ Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "fai
 """The outcome's name in the store's finish script."""
 
 
-Cause = Literal["job", "provider", "limit"]
+Cause = Literal["job", "provider", "limit", "store"]
 
-_FAILED: dict[Cause, Finish] = {"job": "failed", "provider": "unavailable", "limit": "deferred"}
+_FAILED: dict[Cause, Finish] = {
+    "job": "failed",
+    "provider": "unavailable",
+    "limit": "deferred",
+    "store": "deferred",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +67,8 @@ class Superseded:
 class Failed:
     """The job could not finish. It stays due and is tried again after `retry_after` seconds.
 
-    cause: `job` counts towards parking the session; trouble of a `provider` and a `limit` of ours do not.
+    cause: `job` counts towards parking the session; trouble of a `provider`, a `limit` of ours, and a `store` that is full
+    or holds a record of another release do not.
     """
 
     kind: str

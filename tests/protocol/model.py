@@ -30,10 +30,9 @@ from offturn.store.replies import (
 from offturn_engine.chain import link
 from offturn_engine.compaction import Compaction
 from offturn_engine.ranges import seqs_of
-from tests.protocol.changes import GENERATIONS_KEPT, ask, grown, remember, turn, unpark
+from tests.protocol.changes import GENERATIONS_KEPT, ask, full, grown, item_of, remember, turn, unpark
 from tests.protocol.facts import (
     Gen,
-    Item,
     State,
     ancestors,
     chain_at,
@@ -47,10 +46,24 @@ from tests.protocol.facts import (
     reached,
     requirement,
 )
+from tests.protocol.model_bounds import evict, lapse, mend, unlist
 from tests.protocol.model_claims import claim, finish, rollback
 from tests.protocol.model_moving import cancel, configure, purge, unblock, undo
 
-__all__ = ["cancel", "claim", "configure", "finish", "purge", "rollback", "unblock", "undo"]
+__all__ = [
+    "cancel",
+    "claim",
+    "configure",
+    "evict",
+    "finish",
+    "lapse",
+    "mend",
+    "purge",
+    "rollback",
+    "unblock",
+    "undo",
+    "unlist",
+]
 
 
 # -- scripts
@@ -66,8 +79,10 @@ def record(
     entries: Sequence[NewEntry],
     thresholds: tuple[int, int, int],
     config: str = "{}",
+    limits: tuple[int, int] = (0, 0),
     **_: Any,
 ) -> tuple[State, RecordReply]:
+    before = s
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if incarnation != (s.incarnation if s.alive else s.incarnation + 1):
@@ -85,10 +100,12 @@ def record(
         seqs.append(len(log))
         shown.add(len(log))
         chain = link(log[-1].chain if log else "", entry.digest)
-        log.append(Item(chain, entry.digest, entry.tokens, entry.host_id))
+        log.append(item_of(chain, entry))
     first = len(s.log)
     if not s.alive:
-        s = State(incarnation=incarnation, alive=True, epoch=op, config=config)
+        s = State(incarnation=incarnation, alive=True, epoch=op, config=config, quota=limits[1])
+    if refused := full(s, log):
+        return before, refused
     s, ring = ask(s._replace(log=tuple(log), path=grown(s.path, first, len(log)), thresholds=thresholds))
     reply = Recorded(
         incarnation=incarnation,

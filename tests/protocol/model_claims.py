@@ -19,7 +19,8 @@ from offturn.store.replies import (
 )
 from offturn_engine.ranges import seqs_of
 from tests.protocol.changes import ended, hold, judge, lift, remember, strike, turn, unpark
-from tests.protocol.facts import State, covered, gen, gone, holds, pressure, wanted
+from tests.protocol.facts import State, covered, gen, gone, holds, pressure, there, wanted
+from tests.protocol.model_bounds import unlist
 
 LATER = ("failed", "unavailable", "deferred")
 
@@ -29,7 +30,7 @@ def rollback(s: State, *, op: str, incarnation: int, target: int) -> tuple[State
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
-    if (target and not gen(s, target)) or not covered(s, target) <= set(seqs_of(s.path)):
+    if (target and not there(s, target)) or not covered(s, target) <= set(seqs_of(s.path)):
         return s, Refused(why="target")
     s = hold(turn(s._replace(current=target, adopted=target, epoch=op), op))
     s = lift(s._replace(served=s.request_no))
@@ -41,7 +42,9 @@ def rollback(s: State, *, op: str, incarnation: int, target: int) -> tuple[State
 def claim(
     s: State, *, token: str, lease_ms: int, max_attempts: int, worker: str = "", hourly: int | None = None
 ) -> tuple[State, ClaimReply]:
-    if not s.alive or not s.due:
+    if not s.alive:
+        return unlist(s)
+    if not s.due:
         return s, Idle()
     if s.leased:
         return s, Busy(remaining_ms=lease_ms)

@@ -18,9 +18,8 @@ from offturn.store.replies import (
 )
 from offturn_engine.chain import link
 from offturn_engine.ranges import Ranges, seqs_of
-from tests.protocol.changes import ask, lift, remember, turn, unpark
+from tests.protocol.changes import ask, full, item_of, lift, remember, turn, unpark
 from tests.protocol.facts import (
-    Item,
     State,
     ancestors,
     chain_at,
@@ -58,9 +57,11 @@ def undo(
         return s, Refused(why="nothing")
     log = s.log
     if entry:
-        log = (*log, Item(link(chain_at(s, length), entry.digest), entry.digest, entry.tokens, entry.host_id))
+        log = (*log, item_of(link(chain_at(s, length), entry.digest), entry))
     if not set(seqs_of(path)) <= set(range(len(log))):
         return s, Refused(why="path")
+    if refused := full(s, log):
+        return s, refused
     inside = set(seqs_of(path))
     kept = next((n for n in ancestors(s, s.current) if gen(s, n) and n not in unfit and covered(s, n) <= inside), 0)
     gens = tuple(
@@ -82,13 +83,20 @@ def undo(
 
 
 def configure(
-    s: State, *, op: str, incarnation: int, config: str, thresholds: tuple[int, int, int]
+    s: State,
+    *,
+    op: str,
+    incarnation: int,
+    config: str,
+    thresholds: tuple[int, int, int],
+    limits: tuple[int, int] | None = None,
 ) -> tuple[State, SteerReply]:
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
-    return steered(s._replace(config=config, thresholds=thresholds, epoch=op), op)
+    quota = limits[1] if limits else s.quota
+    return steered(s._replace(config=config, thresholds=thresholds, epoch=op, quota=quota), op)
 
 
 def cancel(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:

@@ -10,10 +10,10 @@ from redis.asyncio import Redis
 from offturn.store.scripts import Scripts, texts
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
+from tests.protocol.mutations_bounds import BOUNDS_MUTATIONS
 from tests.protocol.runs import play_random
 from tests.protocol.stage import Stage
-from tests.protocol.test_traces import play
-from tests.protocol.traces import MORE, TRACES
+from tests.protocol.test_traces import EVERY, play
 
 RUNS = 60
 
@@ -35,7 +35,9 @@ LIFE = "if a.incarnation ~= incarnation then return reply('gone') end"
 MUTATIONS = {
     "no lease check": Mutation("", HOLDS, "return true", "no-fence"),
     "fence without token": Mutation("", HOLDS, "return num('fence') == claim.fence", "fence-reset"),
-    "operation ids forgotten": Mutation("", "return redis.call('HGET', OPS, a.op)", "return false", "no-op-ids"),
+    "operation ids forgotten": Mutation(
+        "", "return alive() and redis.call('HGET', OPS, a.op)", "return false", "no-op-ids"
+    ),
     "rollback not once": Mutation("rollback", "local known = once()", "local known = false", "written-op-ids"),
     "outcome clears due": Mutation("finish", PENDING, "pending = false", "lost-dirty"),
     "due from request numbers": Mutation(
@@ -120,8 +122,7 @@ MUTATIONS = {
     "purge of any life": Mutation("purge", "if gone(a.incarnation) then return reply('gone') end", "", "purged-twice"),
     "purge not again": Mutation("purge", "a.incarnation == num('incarnation') then", "false then", "purged-twice"),
     "purge leaves generations": Mutation("purge", "redis.call('UNLINK', payload(number))", "", "purged-with-all"),
-    "purge leaves due": Mutation("purge", "\nclear_due()", "", "purged-with-all"),
-    "purge leaves the dead letter": Mutation("purge", "redis.call('HDEL', DEAD, MEMBER)", "", "purged-parked"),
+    "purge leaves due": Mutation("purge", "\nunlist()", "", "purged-with-all"),
     "purge forgets the life": Mutation("purge", "'incarnation', a.incarnation,", "", "purged-twice"),
     "configure keeps the epoch": Mutation("configure", "set('epoch', a.op)", "", "configured"),
     "configure asks for nothing": Mutation("configure", "local ring = ask()", "local ring = false", "configured-lower"),
@@ -162,6 +163,8 @@ MUTATIONS = {
     ),
 }
 
+MUTATIONS |= {name: Mutation(*fields) for name, fields in BOUNDS_MUTATIONS.items()}
+
 
 def broken(mutation: Mutation) -> dict[str, str]:
     found = dict(texts())
@@ -184,7 +187,7 @@ async def test_a_broken_script_is_noticed(name: str, redis: Redis) -> None:
 
 async def exercise(store: SessionStore, redis: Redis, trace: str) -> None:
     if trace:
-        await play(stage(store, redis, trace), {**TRACES, **MORE}[trace])
+        await play(stage(store, redis, trace), EVERY[trace])
         return
     for seed in range(RUNS):
         await play_random(stage(store, redis, f"run {seed}"), seed)

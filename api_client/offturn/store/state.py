@@ -86,6 +86,7 @@ class Meta:
     """A live session's state. Tokens are estimates; times are ms of Redis TIME.
 
     `blocked`: the too-dense breaker's sentence for people, "" while it is closed.
+    `ttl`: ms without a write or a host's view after which the session ends; `quota`: of `log_bytes`; 0: none.
     """
 
     incarnation: int
@@ -123,6 +124,9 @@ class Meta:
     note: str = field(repr=False)
     config: str
     calibration: str | None
+    ttl: int
+    quota: int
+    log_bytes: int
     created: int
     updated: int
 
@@ -180,6 +184,9 @@ _NUMBERS = (
     "soft",
     "hard",
     "growth",
+    "ttl",
+    "quota",
+    "log_bytes",
     "created",
     "updated",
 )

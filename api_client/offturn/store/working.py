@@ -98,6 +98,10 @@ class WorkerScripts(Scripted):
         reply = await self._reply("save_chunk", key, args, [data_of(value)])
         return not isinstance(reply, Gone)
 
+    async def unlist(self, key: SessionKey) -> None:
+        """Take a session that expired out of the due set and the dead letters; a live one stays."""
+        await self._reply("unlist", key, {})
+
 
 def _held_by(claim: Claim) -> dict[str, Any]:
     return {

@@ -6,6 +6,8 @@ if not holds(a.claim) then return reply('refused', {why = 'fence'}) end
 -- tried again later: an attempt is given back where the session is not to blame
 local later = a.outcome == 'failed' or a.outcome == 'unavailable' or a.outcome == 'deferred'
 local struck = num('strikes')
+-- a full server has to let go of a session: what frees room comes first, and a script that began so goes on
+redis.call('HDEL', META, 'token')
 set('leased_until', 0)
 set('token', '')
 if a.outcome == 'failed' then
