@@ -27,6 +27,12 @@ BOUNDS_MUTATIONS = {
     "a life begins due": ("", "return not newborn and redis.call", "return redis.call", "next-life"),
     "a life begins listed": ("record", "  unlist()\n", "", "lapsed-parked-begins"),
     "a life begins with another's": ("record", "  wipe()\n", "", "lapsed-partly"),
+    "a life begins with another's generations": (
+        "",
+        "redis.call('UNLINK', payload(number)) end\n  end",
+        "number = number end\n  end",
+        "lapsed-partly-compacted",
+    ),
     "replies of another life": (
         "",
         "return alive() and redis.call('HGET', OPS, a.op)",

@@ -242,7 +242,7 @@ class Stage(Hours, BoundsSteps):
         await self.redis.delete(*self.own_keys())
         for name, data in saved.dumps.items():
             if data:
-                await self.redis.restore(name, 0, data)
+                await self.redis.restore(name, 0, data, replace=True)
         await self.redis.zrem(keys.due(), self.key.member)
         await self.redis.hdel(keys.dead(), self.key.member)
         if saved.score is not None:

@@ -272,7 +272,12 @@ local function due_now() set_due(leased() and num('leased_until') or now) end
 
 local function clear_due() redis.call('ZREM', DUE, MEMBER) end
 
-local function wipe() redis.call('UNLINK', LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ) end
+local function wipe()
+  if redis.call('EXISTS', LOG) == 1 then -- only the state has expired, and with it which generations there were
+    for number = 1, 16 * GENERATIONS_KEPT do redis.call('UNLINK', payload(number)) end
+  end
+  redis.call('UNLINK', LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ)
+end
 
 -- out of the shard's lists; a session that expired could not do it itself
 local function unlist()
