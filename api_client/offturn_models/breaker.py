@@ -36,14 +36,15 @@ AT_ONCE: frozenset[Kind] = frozenset({"auth", "not_found", "quota"})
 class Entry(Protocol):
     """What a route needs of a summarizer; `window` in tokens, `timeout` in seconds.
 
-    `id` names model, address and key, so that a corrected key starts anew; rates are counted by `provider`.
+    `id` names model, address and key, so that a corrected key starts anew; rates are counted by `account`:
+    provider, address and key.
     """
 
     @property
     def id(self) -> str: ...
 
     @property
-    def provider(self) -> str: ...
+    def account(self) -> str: ...
 
     @property
     def model(self) -> str: ...

@@ -19,7 +19,7 @@ DEFAULT_TIMEOUT = 120.0  # seconds of one call
 
 class Model(ABC):
     """A summarizer: `model` as `<provider>:<name>`, `window` in tokens, `timeout` of one call in seconds,
-    `id` what its breaker is kept under.
+    `id` what its breaker is kept under, `account` what its rate is.
 
     Raises InvalidSetting where there is no key. One connection per call: calls are minutes apart, a pooled connection
     would be dead by then, and there is nothing to close.
@@ -42,6 +42,7 @@ class Model(ABC):
         self.name = name
         self.model = f"{self.provider}:{name}"
         self.id = f"{self.model}#{self._endpoint.fingerprint}"
+        self.account = f"{self.provider}#{self._endpoint.fingerprint}"
         self.timeout = timeout
         self.window = window
 

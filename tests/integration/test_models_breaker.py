@@ -35,7 +35,7 @@ class Entry:
     says: Kind | None = None
     retry_after: float | None = None
     window: int = 100
-    provider: str = "scripted"
+    account: str = "scripted"
     timeout: float = 1.0
     calls: int = 0
     during: list[SummaryReply | SummarizerError] = field(default_factory=list)

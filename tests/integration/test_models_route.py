@@ -27,7 +27,7 @@ class Scripted:
     says: Kind | Finish
     window: int = 100
     id: str = "scripted"
-    provider: str = "scripted"
+    account: str = "scripted"
     timeout: float = 1.0
     asked: list[SummaryRequest] = field(default_factory=list)
 

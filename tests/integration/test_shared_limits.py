@@ -23,7 +23,7 @@ class Breaker:
         self.limits = SharedLimits(redis)
 
     async def enter(self, token: str = "t", **options: Any) -> Entered | Shut | OverRate:
-        return await self.limits.route_enter(ENTRY, provider="openai", token=token, **{"probe_ms": 60_000, **options})
+        return await self.limits.route_enter(ENTRY, account="openai#1", token=token, **{"probe_ms": 60_000, **options})
 
     async def leave(self, trouble: str | None, token: str = "t", *, permanent: bool = False, after: int = 0) -> Left:
         return await self.limits.route_leave(

@@ -40,7 +40,7 @@ class SharedGate:
             try:
                 answer = await self._limits.route_enter(
                     entry.id,
-                    provider=entry.provider,
+                    account=entry.account,
                     token=token,
                     tokens=tokens,
                     requests_a_minute=self._requests,

@@ -39,7 +39,7 @@ class Shut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverRate:
-    """The provider's requests or tokens of this minute are used up."""
+    """The account's requests or tokens of this minute are used up."""
 
     wait_ms: int
 
@@ -88,17 +88,17 @@ class SharedLimits:
         self,
         entry: str,
         *,
-        provider: str,
+        account: str,
         token: str,
         tokens: int = 0,
         requests_a_minute: int = 0,
         tokens_a_minute: int = 0,
         probe_ms: int,
     ) -> Entered | Shut | OverRate:
-        """May this entry be asked? `token`: random, new for every call; `probe_ms`: the longest a probe may take."""
+        """May this entry be asked? Requests and tokens are counted by `account`. `token`: random, new for every call; `probe_ms`: the longest a probe may take."""
         args = {
             "entry": entry,
-            "provider": provider,
+            "account": account,
             "token": token,
             "tokens": tokens,
             "requests_a_minute": requests_a_minute,

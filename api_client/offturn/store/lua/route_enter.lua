@@ -1,6 +1,6 @@
 -- May this entry of a route be asked now? Not while its breaker is open, but for one probe when the pause is over; not
--- beyond its provider's requests and tokens a minute. A request above a whole minute's tokens waits for a full minute.
--- KEYS: routes, rates. ARGV: a as JSON {entry, provider, token, tokens, requests_a_minute, tokens_a_minute (0: no limit),
+-- beyond its account's requests and tokens a minute. A request above a whole minute's tokens waits for a full minute.
+-- KEYS: routes, rates. ARGV: a as JSON {entry, account, token, tokens, requests_a_minute, tokens_a_minute (0: no limit),
 -- probe_ms}
 local a = cjson.decode(ARGV[1])
 local clock = redis.call('TIME')
@@ -16,7 +16,7 @@ if open then
   end
 end
 
-local kept = redis.call('HGET', KEYS[2], a.provider)
+local kept = redis.call('HGET', KEYS[2], a.account)
 local level = kept and cjson.decode(kept) or {at = now}
 local wait = 0
 local function take(name, cost, limit)
@@ -30,7 +30,7 @@ take('tokens', a.tokens, a.tokens_a_minute)
 if wait > 0 then return cjson.encode({kind = 'limited', wait_ms = math.ceil(wait)}) end
 if a.requests_a_minute > 0 or a.tokens_a_minute > 0 then
   level.at = now
-  redis.call('HSET', KEYS[2], a.provider, cjson.encode(level))
+  redis.call('HSET', KEYS[2], a.account, cjson.encode(level))
 end
 if open then
   route.probe, route.probe_until = a.token, now + a.probe_ms
