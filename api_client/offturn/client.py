@@ -12,6 +12,7 @@ from offturn.health import Health, health
 from offturn.links import Connector
 from offturn.recipe import run
 from offturn.session import Session
+from offturn.store.dead import DeadLetter
 from offturn.summarizer import EXTRACTIVE, AnySummarizer
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
@@ -96,6 +97,14 @@ class CompactionClient:
         """Sessions of this tenant the store knows, sorted by id; at most `limit`, then in no order which."""
         links = await self._connector.links()
         return await links.store.sessions(self._tenant, limit)
+
+    async def parked(self, limit: int = 1_000) -> list[DeadLetter]:
+        """Sessions of this tenant that are worked on no more, because job after job ended badly; longest first.
+
+        `Session.unblock` or `Session.request` starts the next job of one.
+        """
+        links = await self._connector.links()
+        return await links.store.dead_letters(self._tenant, limit)
 
     async def stored_config(self, id: str) -> SessionConfig | None:  # noqa: A002 -- as in session()
         """What a session was created with; None where it does not exist."""

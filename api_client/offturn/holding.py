@@ -38,6 +38,7 @@ class Holding(Appending):
                 break
             same += 1
         warnings = (*view.warnings, *limited, *self._warnings(cache), *_losses(cache))
+        warnings += cache.meta.warnings if cache.meta else ()
         cache.lost, cache.mended = False, 0
         cache.saw((0, len(cache.log)))
         self._last = replace(view, prefix=same, warnings=warnings)

@@ -16,6 +16,7 @@ from secrets import token_hex
 from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
 from offturn.outlasting import OUTAGE_SECONDS, outlasting
+from offturn.progress import Progress
 from offturn.stopping import stop
 from offturn.store.errors import StoreFull, StoreUnavailable, UnknownVersion
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
@@ -29,7 +30,9 @@ from offturn_engine.compaction import NO_SECTIONS, Compaction
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import UnknownFormat
 from offturn_engine.outcome import (
+    LIMITED,
     NO_GAIN,
+    Cause,
     Compacted,
     Failed,
     Outcome,
@@ -44,6 +47,7 @@ from offturn_engine.plan import PruneOnly, Skip, apply, plan, widen
 LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
 LONGEST_BACKOFF_MS = 300_000
+SHORTEST_DELAY_MS = 500
 DEFERRED_MS = 30_000
 NOT_ITS_FAULT = StoreFull | UnknownVersion | UnknownFormat  # wait for room, or for a release that can read it
 LONGEST_RETRY_AFTER = 3_600  # seconds: a provider may say anything
@@ -57,24 +61,29 @@ async def run(
     summarizer: AnySummarizer,
     lease_ms: int = LEASE_MS,
     worker_id: str = "",
+    patience: float = math.inf,
+    hourly: int | None = None,
 ) -> Outcome:
     """Compact one session if it is due and free.
 
-    A result outlasts an outage of a minute. Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
+    A result outlasts an outage of a minute. patience: seconds without progress after which the job ends. hourly: automatic
+    compactions a session may have an hour.
+    Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
     unexpected error is raised too, after the session was handed back with a delay.
     """
     try:
-        claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms)
+        claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms, worker=worker_id, hourly=hourly)
     except UnknownVersion as error:  # it stays due, for a worker of the release that wrote it
-        return Failed(kind=type(error).__name__, deferred=True)
+        return Failed(kind=type(error).__name__, cause="store")
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
     try:
-        outcome = await _while_held(key, store, claim, summarizer, lease_ms)
+        outcome = await _while_held(key, store, claim, summarizer, lease_ms, patience)
     except StoreUnavailable:
         raise
     except OffturnError as error:
-        outcome = Failed(kind=type(error).__name__, deferred=isinstance(error, NOT_ITS_FAULT))
+        cause: Cause = "store" if isinstance(error, NOT_ITS_FAULT) else "job"
+        outcome = Failed(kind=type(error).__name__, cause=cause)
     except asyncio.CancelledError:
         with suppress(OffturnError):  # the lease runs out by itself, and a cancellation must arrive
             outcome = Superseded(reason="cancelled")
@@ -88,7 +97,9 @@ async def run(
     return outcome
 
 
-async def _compact(key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer) -> Outcome:
+async def _compact(
+    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, progress: Progress
+) -> Outcome:
     job = await load(key, store, claim)
     if not isinstance(job, Job):
         return job
@@ -109,9 +120,10 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, summarize
         return Skipped(reason=planned.reason)
     if isinstance(planned, PruneOnly):
         return await _publish(key, store, claim, job, planned.candidate)
-    written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation))
+    written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation, progress))
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
-        return Failed(kind=written.kind, retry_after=written.retry_after)
+        cause: Cause = "limit" if written.kind == LIMITED else "provider"
+        return Failed(kind=written.kind, retry_after=written.retry_after, cause=cause)
     if isinstance(written, Unavailable):
         facts = partial(apply, planned, NO_SECTIONS, spent=written.spent, provisional=True)
         return await _publish(key, store, claim, job, await asyncio.to_thread(facts), fallback=written.kind)
@@ -172,20 +184,24 @@ def _published(number: int, record: Compaction, fallback: str) -> Outcome:
 
 
 async def _while_held(
-    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, lease_ms: int
+    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, lease_ms: int, patience: float
 ) -> Outcome:
-    """Work while the lease is renewed; a lost lease closes whatever is open, a model's stream included."""
-    work = asyncio.create_task(_compact(key, store, claim, summarizer))
+    """Work while the lease is renewed; a lost lease, and no progress, close whatever is open, a model's stream included."""
+    progress = Progress()
+    work = asyncio.create_task(_compact(key, store, claim, summarizer, progress))
     lease = asyncio.create_task(_renew(key, store, claim, lease_ms))
+    stalled = asyncio.create_task(progress.stalled(patience))
     try:
-        await asyncio.wait((work, lease), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((work, lease, stalled), return_when=asyncio.FIRST_COMPLETED)
         if work.done():
             return work.result()
+        if stalled.done():
+            return Failed(kind="stalled")
         lease.result()  # raises what ended it, if it was not the claim
         meta = await store.meta(key)
         return Superseded(reason="claim_lost" if meta is None or meta.epoch == claim.epoch else "epoch")
     finally:
-        await stop(work, lease)
+        await stop(work, lease, stalled)
 
 
 async def _renew(key: SessionKey, store: SessionStore, claim: Claim, lease_ms: int) -> None:
@@ -226,10 +242,13 @@ async def _finish(
 def _backoff(outcome: Outcome, claim: Claim) -> int:
     if not isinstance(outcome, Failed):
         return 0
-    if outcome.deferred:
+    if outcome.cause == "store":
         return DEFERRED_MS
+    if outcome.cause == "limit":
+        return max(SHORTEST_DELAY_MS, int(outcome.retry_after * 1000))
+    tries = claim.attempts + claim.failures - 1
     asked = int(min(outcome.retry_after, LONGEST_RETRY_AFTER) * 1000)
-    return max(asked, min(FIRST_BACKOFF_MS << (claim.attempts - 1), LONGEST_BACKOFF_MS))
+    return max(asked, min(FIRST_BACKOFF_MS << min(tries, 16), LONGEST_BACKOFF_MS))
 
 
 def _detail(outcome: Outcome, worker_id: str) -> dict[str, str | int | bool]:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Protocol
 
 from offturn.outlasting import outlasting
+from offturn.progress import Progress
 from offturn.store.errors import StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
 from offturn.summarizer import AnySummarizer, Extractive, Summarizer
@@ -66,6 +67,7 @@ class PaidInSession:
     store: SessionStore
     session: SessionKey
     incarnation: int
+    progress: Progress
 
     async def get(self, key: str) -> str | None:
         found = await outlasting(partial(self.store.chunk, self.session, key))
@@ -79,6 +81,7 @@ class PaidInSession:
         with suppress(StoreUnavailable, StoreFull):  # the result itself is still good
             await self.store.save_chunk(self.session, incarnation=self.incarnation, chunk_key=key, value=value)
             UNSAVED.drop(place)
+        self.progress.made()
 
 
 class _Refused(Exception):

@@ -71,7 +71,7 @@ def _read(event: Any, draft: Draft) -> None:
         case "message_start":
             _usage(event.message.usage, draft)
         case "content_block_delta" if event.delta.type == "text_delta":
-            draft.pieces.append(event.delta.text)
+            draft.add(event.delta.text)
         case "message_delta":
             draft.ended = event.delta.stop_reason or draft.ended
             _usage(event.usage, draft)

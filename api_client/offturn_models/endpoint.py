@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
@@ -24,6 +25,11 @@ class Endpoint:
     base_url: str = field(repr=False)
     key: SecretStr = field(repr=False)
     own: bool
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells one address and key from another, and neither to anybody."""
+        return sha256(f"{self.base_url}\n{self.key.get_secret_value()}".encode()).hexdigest()[:8]
 
 
 def endpoint(

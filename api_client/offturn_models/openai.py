@@ -85,7 +85,7 @@ def _read(chunk: Any, draft: Draft) -> None:
         draft.ended = choice.finish_reason or draft.ended
         draft.refused = draft.refused or bool(choice.delta and choice.delta.refusal)
         if choice.delta and choice.delta.content:
-            draft.pieces.append(choice.delta.content)
+            draft.add(choice.delta.content)
     _usage(chunk.usage, draft)
 
 

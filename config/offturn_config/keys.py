@@ -1,9 +1,9 @@
 """Every Redis key offturn uses.
 
-`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events|life` and
-`offturn:{s00}:due|dead|workers|seen|probe`. The hash tag is the shard: all keys a script touches hash to one slot on every
-topology. `opsq` and `chunksq` are the order in which `ops` and `chunks` are forgotten; `life` is the incarnation of a
-session that may expire.
+`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events|life`,
+`offturn:{s00}:<tenant>:inflight` and `offturn:{s00}:due|dead|workers|seen|probe|routes|rates`. The
+hash tag is the shard: all keys a script touches hash to one slot on every topology. `opsq` and `chunksq` are the order in
+which `ops` and `chunks` are forgotten; `life` is the incarnation of a session that may expire.
 """
 
 from __future__ import annotations
@@ -46,6 +46,21 @@ def seen(shard: str = SHARD) -> str:
 def probe(shard: str = SHARD) -> str:
     """What workers write to see that a server takes writes."""
     return f"offturn:{{{shard}}}:probe"
+
+
+def routes(shard: str = SHARD) -> str:
+    """Entries of routes that are in trouble, and until when they are not asked. All workers share it."""
+    return f"offturn:{{{shard}}}:routes"
+
+
+def rates(shard: str = SHARD) -> str:
+    """What is left of each provider's requests and tokens of a minute."""
+    return f"offturn:{{{shard}}}:rates"
+
+
+def inflight(tenant: str, shard: str = SHARD) -> str:
+    """A tenant's running jobs; score = when each is no longer believed, in ms of Redis TIME."""
+    return f"offturn:{{{shard}}}:{tenant}:inflight"
 
 
 def every_meta(tenant: str, shard: str = SHARD) -> str:

@@ -97,7 +97,17 @@ class WorkerSettings(_Settings):
         le=10_000,
         description="processes at most, all pods together; each looks that far into the queue",
     )
-    job_timeout: Seconds = Field(default=600.0, description="longest run of one job, seconds")
+    job_timeout: Seconds = Field(default=600.0, description="longest a job runs without getting on, seconds")
+    compactions_per_hour: int = Field(
+        default=60, ge=1, le=200, description="automatic compactions of one session in an hour"
+    )
+    tenant_jobs: int | None = Field(default=None, ge=1, description="jobs at a time of one tenant; unset: no limit")
+    requests_per_minute: int | None = Field(
+        default=None, ge=1, description="requests of all workers to one provider in a minute; unset: no limit"
+    )
+    tokens_per_minute: int | None = Field(
+        default=None, ge=1, description="tokens of all workers to one provider in a minute; unset: no limit"
+    )
     lease_ms: int = Field(default=4000, ge=1000, le=600_000, description="claim and arq lock, renewed four times in it")
     poll_seconds: Seconds = Field(
         default=0.5, description="between two looks at the queue, where no ring wakes the worker"

@@ -69,7 +69,7 @@ async def test_a_job_outlasts_an_outage(client: CompactionClient, name: str, eff
 
 async def test_a_full_store_is_not_waited_for(client: CompactionClient) -> None:
     outcome, store, meta = await play(client, StoreFull("full"), effective=False, commit=1)
-    assert outcome == Failed(kind="StoreFull", deferred=True)
+    assert outcome == Failed(kind="StoreFull", cause="store")
     assert store.sent.count("commit") == 1
     assert (meta.counter, meta.leased, meta.due, meta.attempts) == (0, False, True, 0)
 

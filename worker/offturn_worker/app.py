@@ -15,10 +15,13 @@ from redis.exceptions import RedisError
 from offturn import recipe
 from offturn.doorbell import Doorbell
 from offturn.stopping import stop as stop_tasks
+from offturn.store.limits import SharedLimits
 from offturn.store.sessions import SessionStore
 from offturn.store.workers import Workers
 from offturn.summarizer import AnySummarizer
 from offturn_config.settings import WorkerSettings
+from offturn_models.route import Route
+from offturn_worker.gate import SharedGate
 from offturn_worker.health import Health
 from offturn_worker.heartbeat import Heartbeat
 from offturn_worker.jobs import Compact
@@ -29,6 +32,7 @@ from offturn_worker.pulse import Pulse
 from offturn_worker.server import connect, refuse_cluster, warn_of_settings
 from offturn_worker.shutdown import stop_on_signal
 from offturn_worker.sweep import Sweep
+from offturn_worker.tenants import within_places
 from offturn_worker.wake import Wake
 
 log = structlog.get_logger(__name__)
@@ -71,14 +75,19 @@ async def run_worker(
     store: makes what jobs work on.
     """
     async with open_servers(settings) as servers:
-        compact = partial(
+        limits = SharedLimits(servers.store)
+        compact: Compact = partial(
             recipe.run,
             store=store(servers.store),
             doorbell=Doorbell(servers.queue),
-            summarizer=summarizer,
+            summarizer=summarizer.behind(SharedGate(limits, settings)) if isinstance(summarizer, Route) else summarizer,
             lease_ms=settings.lease_ms,
             worker_id=settings.worker_id,
+            patience=settings.job_timeout,
+            hourly=settings.compactions_per_hour,
         )
+        if settings.tenant_jobs:
+            compact = within_places(compact, limits, places=settings.tenant_jobs, lease_ms=settings.lease_ms)
         await serve(settings, servers, compact, started)
 
 

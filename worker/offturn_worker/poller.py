@@ -31,6 +31,9 @@ MAX_TRIES = 1_000_000
 """arq counts every start, restarts by a deployment included, and drops the job after the last; attempts are the
 store's to count."""
 
+NO_DEADLINE = 365 * 24 * 3600
+"""Seconds. The recipe ends a job that does not get on; arq's one clock over all of a job would cut a long one."""
+
 HEALTH_SECONDS = 10
 LOOK_SECONDS = 30
 """A look at the queue that takes longer is given up: a silent Redis must not look like a dead worker."""
@@ -65,7 +68,7 @@ class Poller(Worker):
             handle_signals=False,
             max_jobs=settings.max_jobs,
             max_tries=MAX_TRIES,
-            job_timeout=settings.job_timeout,
+            job_timeout=NO_DEADLINE,
             keep_result=0,  # of the worker too: jobs that fail before their start use this one
             poll_delay=settings.poll_seconds,
             queue_read_limit=settings.max_workers * settings.max_jobs + READ_MARGIN,

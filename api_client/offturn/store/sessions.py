@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from pydantic import ValidationError
 
+from offturn.store.dead import DeadLetters
 from offturn.store.entries import LogEntry, loads, text_of
 from offturn.store.errors import UnknownVersion, mapped
 from offturn.store.hosting import HostScripts
@@ -25,7 +26,7 @@ PAGE = 200  # log entries per read
 DUE_PAGE = 500
 
 
-class SessionStore(HostScripts, WorkerScripts):
+class SessionStore(HostScripts, WorkerScripts, DeadLetters):
     """Sessions in Redis.
 
     Every method may raise StoreUnavailable, StoreFull, StoreFault and UnknownVersion.

@@ -191,6 +191,8 @@ class _Route:
         events = self._wire.events(asked, answer)
         pace = self._server.tokens_per_second
         pause = answer.output_tokens / pace / len(events) if pace > 0 else 0.0
+        if wanted.name in {"endless", "trickle"}:
+            await _go_on(response, events[len(events) // 2], slowly=wanted.name == "trickle")
         for index, event in enumerate(events):
             if index == len(events) // 2 and wanted.name in {"drop", "end", "stall", "error_event"}:
                 return await self._break_off(request, response, wanted)
@@ -210,3 +212,11 @@ class _Route:
             case "error_event":
                 await response.write(self._wire.error_event())
         return response
+
+
+async def _go_on(response: web.StreamResponse, event: bytes, *, slowly: bool) -> None:
+    """Until the client goes away."""
+    while True:
+        for piece in (event[i : i + 1] for i in range(len(event))) if slowly else (event,):
+            await response.write(piece)
+            await asyncio.sleep(1 if slowly else 0)

@@ -101,6 +101,7 @@ local done = {
   length = length + #fresh, chain = chain, path = path, path_tokens = tokens, pressure = pressure(),
   requirement = requirement(), due = due(), ring = ring, request_no = num('request_no'),
   current = num('current'), adopted = num('adopted'), revision = s.revision, epoch = s.epoch,
+  blocked = s.blocked or '',
 }
 remember(reply('recorded', done))
 done.unattended = unattended() -- true of this moment only
