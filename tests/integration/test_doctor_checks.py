@@ -12,10 +12,12 @@ from redis.asyncio import Redis
 
 from offturn import CompactionClient, Health, WorkerSeen, __version__
 from offturn.beating import policy_hashes
+from offturn.store.limits import SharedLimits
 from offturn.store.workers import About
 from offturn_config import keys
 from offturn_config.settings import load_worker_settings
 from offturn_worker.doctor import attendance, storage
+from offturn_worker.doctor.breakers import breakers
 from offturn_worker.doctor.examine import examine
 from offturn_worker.doctor.findings import Finding, finding, in_order
 from offturn_worker.doctor.server import Server
@@ -163,6 +165,24 @@ async def test_sessions_that_wait_and_those_that_are_parked(client: CompactionCl
     assert ill(stuck) == ["due-stuck", "parked-some"]
     assert stuck[1].facts.startswith("2 parked")
     assert stuck[1].remedy == "offturn session unblock 'a b' --tenant bots"
+
+
+async def test_breakers_that_are_open(redis: Redis) -> None:
+    limits = SharedLimits(redis)
+    sizes: dict[str, Any] = {"failures": 5, "pause_ms": 60_000, "longest_ms": 60_000}
+    before = list(breakers(await limits.routes(), 0, STORE))
+    await limits.route_leave("openai:a#0123", token="t", trouble="auth", permanent=True, **sizes)
+    await limits.route_leave("openai:b#0123", token="t", trouble="timeout", **sizes)
+    for _ in range(5):
+        await limits.route_leave("openai:c#0123", token="t", trouble="overloaded", **sizes)
+    found = await read(redis)
+    after = list(breakers(found.routes, found.now_ms, STORE))
+
+    assert ill(before) == []
+    assert ill(after) == ["breakers-repair", "breakers-open"]
+    assert after[0].facts.startswith("openai:a is left alone for ")
+    assert after[1].facts.endswith(": overloaded")
+    assert "0123" not in "".join(one.facts for one in after)
 
 
 async def test_it_changes_nothing(client: CompactionClient, redis: Redis, valkey_url: str) -> None:

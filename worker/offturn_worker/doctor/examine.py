@@ -14,6 +14,7 @@ from offturn_config.errors import OffturnError
 from offturn_config.keys import QUEUE, polling
 from offturn_config.settings import WorkerSettings, unknown_variables
 from offturn_worker.doctor import attendance, storage
+from offturn_worker.doctor.breakers import breakers
 from offturn_worker.doctor.findings import Finding, finding, in_order
 from offturn_worker.doctor.routes import routes
 from offturn_worker.doctor.server import Server, Trouble, asked, look, opened
@@ -93,6 +94,7 @@ def _of_store(target: Target, found: Found) -> Iterator[Finding]:
         yield from attendance.policies(health.workers, policy_hashes())
         yield from attendance.queue_names(health.workers)
         yield from sessions(found.sessions, target)
+        yield from breakers(found.sessions.routes, found.sessions.now_ms, target)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from redis.asyncio import Redis
 
 from offturn import Health
 from offturn.health import health
+from offturn.store.limits import RouteTrouble, SharedLimits
 from offturn.store.sessions import SessionStore
 from offturn_config import keys
 from offturn_config.errors import InvalidSetting
@@ -25,19 +26,31 @@ PAGE = 10  # parked sessions read
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sessions:
-    """All tenants' as the store has them. `first`: the one that is due longest; `parked`: some of them, and why."""
+    """All tenants' as the store has them. `first`: the one that is due longest; `parked`: some of them, and why.
+
+    `routes`: breakers of providers that are in trouble; `now_ms`: by the store's clock.
+    """
 
     health: Health
     first: SessionKey | None
     parked: Mapping[SessionKey, str]
+    routes: Sequence[RouteTrouble] = ()
+    now_ms: int = 0
 
 
 async def read(redis: Redis) -> Sessions:
     """Raises RedisError and errors of the store; the caller limits the time."""
     found = await health(redis)
-    due = await SessionStore(redis).due(1)
+    store = SessionStore(redis)
+    due = await store.due(1)
     _, items = await redis.hscan(keys.dead(), count=PAGE)
-    return Sessions(health=found, first=due[0][0] if due else None, parked=dict(_parked(items)))
+    return Sessions(
+        health=found,
+        first=due[0][0] if due else None,
+        parked=dict(_parked(items)),
+        routes=await SharedLimits(redis).routes(),
+        now_ms=await store.now_ms(),
+    )
 
 
 def sessions(found: Sessions, target: Target) -> Iterator[Finding]:
