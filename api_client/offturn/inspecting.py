@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from offturn.cache import Cache
-from offturn.config import SessionConfig
+from offturn.config import Adopt, SessionConfig
 from offturn.errors import Refused
 from offturn.health import UNATTENDED
 from offturn.loading import requirement
@@ -24,7 +24,9 @@ class Status:
     """One session now. `tokens`: calibrated estimate of the messages of the view in force; `messages`: length of the path.
 
     `generation`: the number in force; `current`: the newest committed. `due`: a job is asked for; `running`: a worker
-    holds the session; `parked`: too many jobs died, only a request starts the next. `window` in tokens. `warnings`: sentences without content.
+    holds the session; `parked`: too many jobs died, only a request starts the next. `window` in tokens. `adopt`: when
+    a new generation goes in force; `never` is shadow mode: generations are made and not shown. `warnings`: sentences without
+    content.
     """
 
     session: str
@@ -39,6 +41,7 @@ class Status:
     window: int
     policy: str
     format: str
+    adopt: Adopt
     warnings: tuple[str, ...] = ()
 
 
@@ -80,6 +83,7 @@ def status(cache: Cache) -> Status:
         window=config.window,
         policy=config.policy.name,
         format=config.format,
+        adopt=config.adopt,
         warnings=(UNATTENDED,) if meta.unattended else (),
     )
 
