@@ -141,3 +141,10 @@ async def test_a_queue_that_refuses_a_ring_is_no_fault_of_the_session() -> None:
     for _ in range(2):
         with pytest.raises(StoreFault):
             await sweep.once()
+
+
+async def test_a_request_no_job_can_carry_is_the_sessions_fault(redis: Redis) -> None:
+    store = Store()
+    bad: Any = MetaOf(10**30)
+    store.sessions = {SessionKey("default", "broken"): bad, KEY: MetaOf(1)}
+    assert await reading(store, redis).once() == 1

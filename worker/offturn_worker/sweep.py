@@ -93,13 +93,22 @@ class Sweep:
         except Exception as error:  # one session nobody can read must not silence the others
             if isinstance(error, OffturnError) and error.retryable:
                 raise
-            if key not in self._aside:
-                told = {"tenant": key.tenant, "session": key.session, "error": type(error).__name__}
-                log.warning("session_unreadable", **told)
-            self._aside[key] = time.monotonic() + ASIDE_SECONDS * SystemRandom().uniform(0.5, 1.5)
-            return False
+            return self._set_aside(key, error)
+        try:
+            rung = await self._ring(key, meta.request_no)
+        except (OffturnError, RedisError, OSError):  # the queue's trouble, whatever the session
+            raise
+        except Exception as error:  # noqa: BLE001 - a number no job can have
+            return self._set_aside(key, error)
         self._aside.pop(key, None)
-        return await self._ring(key, meta.request_no)
+        return rung
+
+    def _set_aside(self, key: SessionKey, error: Exception) -> bool:
+        if key not in self._aside:
+            told = {"tenant": key.tenant, "session": key.session, "error": type(error).__name__}
+            log.warning("session_unreadable", **told)
+        self._aside[key] = time.monotonic() + ASIDE_SECONDS * SystemRandom().uniform(0.5, 1.5)
+        return False
 
     async def _guarded(self) -> None:
         try:
