@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from offturn.cache import Cache
-from offturn.config import SessionConfig
+from offturn.config import Adopt, SessionConfig
 from offturn.errors import Refused
 from offturn.loading import requirement
 from offturn.store.dead import counted
@@ -25,9 +25,9 @@ class Status:
 
     `generation`: the number in force; `current`: the newest committed. `due`: a job is asked for; `running`: a worker
     holds the session; `parked`: too many jobs ended badly, only a request or `unblock` starts the next. `trouble`: how the
-    jobs ended that count towards that, as in `5 x died, 1 x bug`. `blocked`: a sentence
-    fit to show the user where compactions in a row made no room, else ""; only `unblock` and `rollback` lift that.
-    `window` in tokens.
+    jobs ended that count towards that, as in `5 x died, 1 x bug`. `blocked`: a sentence fit to show the user where
+    compactions in a row made no room, else ""; only `unblock` and `rollback` lift that. `window` in tokens. `adopt`: when
+    a new generation goes in force; `never` is shadow mode: generations are made and not shown.
     """
 
     session: str
@@ -44,6 +44,7 @@ class Status:
     window: int
     policy: str
     format: str
+    adopt: Adopt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,7 @@ def status(cache: Cache) -> Status:
         window=config.window,
         policy=config.policy.name,
         format=config.format,
+        adopt=config.adopt,
     )
 
 
