@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from offturn.asking import Asking, BadAnswer, Paid
+from offturn.outlasting import outlasting
+from offturn.progress import Progress
 from offturn.store.errors import StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
 from offturn.summarizer import AnySummarizer, Extractive
@@ -51,9 +54,10 @@ class PaidInSession:
     store: SessionStore
     session: SessionKey
     incarnation: int
+    progress: Progress
 
     async def get(self, key: str) -> str | None:
-        found = await self.store.chunk(self.session, key)
+        found = await outlasting(partial(self.store.chunk, self.session, key))
         if found is None and (found := UNSAVED.get((self.session, self.incarnation, key))) is not None:
             await self.put(key, found)
         return found
@@ -64,6 +68,7 @@ class PaidInSession:
         with suppress(StoreUnavailable, StoreFull):  # the result itself is still good
             await self.store.save_chunk(self.session, incarnation=self.incarnation, chunk_key=key, value=value)
             UNSAVED.drop(place)
+        self.progress.made()
 
 
 async def summarise(wanted: Summarise, summarizer: AnySummarizer, paid: Paid) -> Written | Unavailable:
