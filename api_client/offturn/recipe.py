@@ -33,6 +33,7 @@ from offturn_engine.fallback import fall_back
 from offturn_engine.outcome import (
     LIMITED,
     NO_GAIN,
+    TOO_DENSE,
     Cause,
     Compacted,
     Failed,
@@ -118,7 +119,7 @@ async def _compact(
         note=claim.note,
     )
     if isinstance(planned, Skip):
-        return Skipped(reason=planned.reason)
+        return _undone(planned.reason)
     if isinstance(planned, PruneOnly):
         return await _publish(key, store, claim, job, planned.candidate)
     written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation, progress))
@@ -147,7 +148,9 @@ async def _publish(
     key: SessionKey, store: SessionStore, claim: Claim, job: Job, candidate: Candidate, *, fallback: str = ""
 ) -> Outcome:
     if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=job.policy.size.minimum_gain):
-        return Failed(kind=rejected.reason) if rejected.broken else Skipped(reason=NO_GAIN)
+        if rejected.broken:
+            return Failed(kind=rejected.reason)
+        return _undone(TOO_DENSE if rejected.reason == TOO_DENSE else NO_GAIN)
     reply = await _commit(key, store, claim, job, candidate)
     if reply == Refused(why="fuller"):
         # An emergency covered more while the model was paid: put the summary over all of it.
@@ -160,6 +163,11 @@ async def _publish(
     if not isinstance(reply, Committed):
         return Superseded(reason=reply.why if isinstance(reply, Refused) else "gone")
     return _published(reply.number, candidate.compaction, fallback)
+
+
+def _undone(reason: str) -> Outcome:
+    """Nothing was published, for a reason that is no bug."""
+    return Failed(kind=TOO_DENSE) if reason == TOO_DENSE else Skipped(reason=reason)
 
 
 async def _commit(key: SessionKey, store: SessionStore, claim: Claim, job: Job, candidate: Candidate) -> CommitReply:

@@ -152,6 +152,11 @@ class Human(Group):
         description="block after the summary; the template's own section; or messages before the summary",
     )
 
+    @property
+    def sacred(self) -> bool:
+        """Is a compaction to fail rather than leave a word of them out? They are then a section of their own."""
+        return self.budget == "unlimited" and self.placement == "section"
+
 
 class Summary(Group):
     """What the summarizer writes."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 
 from offturn_config.groups import Human
+from offturn_config.limits import UNLIMITED
 from offturn_engine.boundaries import Split
 from offturn_engine.compaction import (
     NO_SECTIONS,
@@ -33,6 +34,7 @@ from offturn_engine.messages import Edit, Message
 from offturn_engine.ranges import Ranges, contains, label, union
 from offturn_engine.render import Rendering, render
 from offturn_engine.templates import ALL_USER_MESSAGES, NINE_SECTION, TEMPLATES
+from offturn_engine.tokens import estimate_text
 from offturn_engine.turns import last_unanswered
 
 SUMMARY_HEAD = "[Summary of messages "
@@ -111,6 +113,11 @@ def covered_by(draft: Draft) -> Ranges:
 def floor(draft: Draft) -> int:
     """Tokens of the draft's view without a summary: no text can make it smaller."""
     return render(draft.path, _record(draft), draft.fmt).tokens
+
+
+def human_tokens(draft: Draft) -> int:
+    """Tokens of all human messages the draft covers, word for word."""
+    return estimate_text(render_human(account(draft).human, budget=UNLIMITED).text)
 
 
 def assemble(draft: Draft, known: Account | None = None) -> Candidate:

@@ -83,6 +83,9 @@ Outcome: TypeAlias = Compacted | Pruned | Skipped | Superseded | Failed
 LIMITED = "limited"
 """The kind of a failure that is a limit of ours: the provider was not asked."""
 
+TOO_DENSE = "too_dense"
+"""The kind of a failure that is the conversation's: what may not be left out is above the ceiling by itself."""
+
 NO_GAIN = "no_gain"
 NOTHING_TO_COVER = "nothing_to_cover"
 
@@ -101,6 +104,8 @@ def finish(outcome: Outcome) -> Finish:
             return "no-gain" if reason in _HOLDING else "skipped"
         case Superseded():
             return "superseded"
+        case Failed(kind=kind) if kind == TOO_DENSE:  # held, and a strike: trying again would end the same way
+            return "no-gain"
         case Failed(cause=cause):
             return _FAILED[cause]
 

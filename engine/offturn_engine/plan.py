@@ -18,14 +18,14 @@ from offturn_config.limits import Limits
 from offturn_config.policy import Policy
 from offturn_engine.boundaries import Shape, Split, least_tail, split
 from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Reason, Sections, Spent
-from offturn_engine.draft import Candidate, Draft, assemble, floor
+from offturn_engine.draft import Candidate, Draft, assemble, floor, human_tokens
 from offturn_engine.errors import CannotFit
 from offturn_engine.fit import concede, without_turn
 from offturn_engine.formats.base import Format
 from offturn_engine.hide import hidden
 from offturn_engine.language import detect
 from offturn_engine.messages import Edit, Message
-from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER
+from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER, TOO_DENSE
 from offturn_engine.prompt import output_cap
 from offturn_engine.protect import newest
 from offturn_engine.prune import prune
@@ -39,7 +39,8 @@ HEAD_TRIMMED = "head_trimmed"
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Nothing to do, and why: `below_phase_minimum`, `nothing_to_cover`, `no_gain` (no summary could save enough)."""
+    """Nothing to do, and why: `below_phase_minimum`, `nothing_to_cover`, `no_gain` (no summary could save enough), `too_dense`
+    (human words that this policy never cuts are above the ceiling by themselves)."""
 
     reason: str
 
@@ -103,6 +104,8 @@ def plan(
     least = floor(draft)
     if least <= limits.ceiling and before - least < before * policy.size.minimum_gain:
         return Skip(NO_GAIN)
+    if policy.human.sacred and least + human_tokens(draft) > limits.ceiling >= least_tail(path):
+        return Skip(TOO_DENSE)
     wanted = _summarise(draft, pruned.edits, policy, limits, focus, note)
     if policy.summary.ledger_first:
         candidate = apply(wanted, NO_SECTIONS)

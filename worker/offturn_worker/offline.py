@@ -117,7 +117,7 @@ async def compact_conversation(
         return Result.unchanged(conversation, before, planned.reason)
     candidate = planned.candidate if isinstance(planned, PruneOnly) else await _summarised(planned, summarizer)
     if rejected := accept(candidate, minimum_gain=policy.size.minimum_gain):
-        return Result.unchanged(conversation, before, rejected.reason if rejected.broken else NO_GAIN)
+        return Result.unchanged(conversation, before, NO_GAIN if rejected.reason == "covers_less" else rejected.reason)
     return _result(candidate, conversation)
 
 
