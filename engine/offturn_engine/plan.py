@@ -27,7 +27,7 @@ from offturn_engine.language import detect
 from offturn_engine.messages import Edit, Message
 from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER
 from offturn_engine.protect import newest
-from offturn_engine.prune import prune
+from offturn_engine.prune import merged, prune
 from offturn_engine.ranges import Ranges, contains, minus, union
 from offturn_engine.render import render
 from offturn_engine.turns import last_unanswered
@@ -86,8 +86,8 @@ def plan(
         return Skip("below_phase_minimum")
     goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
     parts = _split(path, base, policy, limits)
-    pruned, freed = _pruned(draft, parts, policy, limits, before - goal)
     asked = policy.gate == "always_summarise" and parts.cover
+    pruned, freed = _pruned(draft, parts, policy, limits, None if asked else before - goal)
     if not asked and (before - freed <= goal or not parts.cover):
         candidate = assemble(pruned)
         saved = before - candidate.rendering.tokens
@@ -95,7 +95,7 @@ def plan(
             return PruneOnly(candidate)
     if not parts.cover:
         return Skip(NOTHING_TO_COVER)
-    draft = replace(draft, split=parts)
+    draft = replace(draft, split=parts, edits=pruned.edits if asked else draft.edits)
     least = floor(draft)
     if least <= limits.ceiling and before - least < before * policy.size.minimum_gain:
         return Skip(NO_GAIN)
@@ -223,17 +223,18 @@ def _level(policy: Policy, limits: Limits) -> int:
     return limits.soft if policy.gate == "if_above_trigger" else limits.target
 
 
-def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: int) -> tuple[Draft, int]:
+def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: int | None) -> tuple[Draft, int]:
+    """The draft after pruning, and the tokens that frees (estimated); None: all that may go goes."""
+    rules = policy.prune
     visible = [m for m in draft.path if not contains(draft.base.covered, m.seq)]
-    protected = {m.seq for m in draft.path[parts.tail :]} | newest(visible, policy.prune, limits.protected)
-    if policy.prune.style == "hidden":
-        never = policy.prune.never
-        gone, freed = hidden(visible, end=len(visible), keep=protected, never=never, goal=None)
-        hiding = replace(draft, split=Split(gone, parts.tail, draft.base.replay))
-        return (hiding if gone else draft), freed
+    protected = {m.seq for m in draft.path[parts.tail :]} | newest(visible, rules, limits.protected)
+    if rules.style == "hidden":
+        gone, freed = hidden(visible, policy=rules, keep=protected)
+        enough = freed > worth(rules.minimum_gain, draft.tokens_before)
+        return (replace(draft, split=Split(gone, parts.tail, draft.base.replay)), freed) if enough else (draft, 0)
     edited = {(e.seq, e.part): e for e in draft.edits}
-    report = prune(visible, policy=policy.prune, protected=protected, edited=edited, goal=goal)
-    return replace(draft, edits=(*draft.edits, *report.edits)), report.freed
+    report = prune(visible, policy=rules, protected=protected, edited=edited, goal=goal)
+    return replace(draft, edits=merged((*draft.edits, *report.edits))), report.freed
 
 
 def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limits, focus: str, note: str) -> Summarise:

@@ -9,24 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-ALWAYS = frozenset(
-    # files that are gone or moved
-    "rm rmdir unlink mv rename shred truncate dd mkfs fdisk parted wipefs trash rimraf del erase rd ren"
-    " remove-item move-item rename-item clear-content"
-    # mail and messages
-    " mail mailx sendmail mutt msmtp swaks s-nail send-mailmessage wall notify-send osascript telnet nc ncat netcat"
-    # processes, machines, users
-    " kill pkill killall taskkill stop-process shutdown reboot halt poweroff mount umount swapon swapoff useradd userdel"
-    " usermod groupadd groupdel passwd chpasswd visudo at batch iptables nft ufw modprobe insmod rmmod ssh-copy-id"
-    " stop-service start-service restart-service"
-    # other machines, releases, infrastructure
-    " ftp lftp sftp scp rclone gsutil s3cmd twine vsce ovsx goreleaser semantic-release ansible ansible-playbook"
-    " ansible-pull fab cap kamal skaffold eb sls serverless wrangler nomad"
-    # databases that are made, filled, dropped
-    " createdb dropdb createuser dropuser pg_restore mysqladmin mysqlimport mongorestore mongoimport liquibase flyway"
-    # agents: nobody knows what they did
-    " claude codex gemini opencode aider goose cursor-agent qwen".split()
-)
+ALWAYS: Mapping[str, str] = {
+    "files that are gone or moved": "rm rmdir unlink mv rename shred truncate dd mkfs fdisk parted wipefs trash rimraf del"
+    " erase rd ren remove-item move-item rename-item clear-content",
+    "mail and messages": "mail mailx sendmail mutt msmtp swaks s-nail send-mailmessage wall notify-send osascript telnet nc"
+    " ncat netcat",
+    "processes, machines, users": "kill pkill killall taskkill stop-process shutdown reboot halt poweroff mount umount"
+    " swapon swapoff useradd userdel usermod groupadd groupdel passwd chpasswd visudo at batch iptables nft ufw modprobe"
+    " insmod rmmod ssh-copy-id stop-service start-service restart-service",
+    "other machines, releases, infrastructure": "ftp lftp sftp scp rclone gsutil s3cmd twine vsce ovsx goreleaser"
+    " semantic-release ansible ansible-playbook ansible-pull fab cap kamal skaffold eb sls serverless wrangler nomad",
+    "databases made, filled, dropped": "createdb dropdb createuser dropuser pg_restore mysqladmin mysqlimport mongorestore"
+    " mongoimport liquibase flyway",
+    "agents, of which nobody knows what they did": "claude codex gemini opencode aider goose cursor-agent qwen",
+}
 """Programs that change something whatever they are asked."""
 
 READ_ONLY: Mapping[str, str] = {
@@ -114,7 +110,9 @@ SAME_AS: Mapping[str, str] = {
     "artisan": "rails",
 }
 
-GROUPED_READS = frozenset(["view", "list", "status", "diff", "checks", "browse", "search", "watch", "clone", "version", "help", "download"])
+GROUPED_READS = frozenset(
+    ["view", "list", "status", "diff", "checks", "browse", "search", "watch", "clone", "version", "help", "download"]
+)
 """What `gh` and `glab` are asked that only looks: `gh pr view`, `gh search issues`."""
 
 CLOUDS = frozenset({"aws", "gcloud", "az", "doctl", "linode-cli", "ibmcloud", "oci", "aliyun", "hcloud", "bq"})
@@ -128,7 +126,35 @@ CLOUD_CHANGES = (
 """How a word of a cloud's command line begins; the first word that is one of either decides."""
 
 SQL_CLIENTS = frozenset(
-    ["psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "sqlcmd", "isql", "clickhouse-client", "clickhouse", "cockroach", "snowsql", "usql", "pgcli", "mycli", "litecli", "sqlplus", "mongosh", "mongo", "cqlsh", "influx", "cypher-shell", "trino", "presto", "hive", "beeline", "spark-sql"]
+    [
+        "psql",
+        "mysql",
+        "mariadb",
+        "sqlite3",
+        "sqlite",
+        "duckdb",
+        "sqlcmd",
+        "isql",
+        "clickhouse-client",
+        "clickhouse",
+        "cockroach",
+        "snowsql",
+        "usql",
+        "pgcli",
+        "mycli",
+        "litecli",
+        "sqlplus",
+        "mongosh",
+        "mongo",
+        "cqlsh",
+        "influx",
+        "cypher-shell",
+        "trino",
+        "presto",
+        "hive",
+        "beeline",
+        "spark-sql",
+    ]
 )
 SQL_WRITES = (
     r"(?i)\b(?:insert\s+(?:or\s+\w+\s+)?into|update\s+\S+\s+set|delete\s+from|replace\s+into|merge\s+into|upsert|create"
@@ -147,7 +173,33 @@ FETCHERS = frozenset({"curl", "wget", "http", "https", "xh", "invoke-restmethod"
 METHODS = frozenset({"post", "put", "patch", "delete", "mkcol", "move", "copy"})
 METHOD_OPTIONS = frozenset({"-X", "--request", "--method", "-Method"})
 BODIES = frozenset(
-    ["-d", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--data-ascii", "-F", "--form", "--form-string", "-T", "--upload-file", "--json", "--post-data", "--post-file", "--body-data", "--body-file", "-Body", "-InFile", "-Q", "--quote", "--mail-from", "--mail-rcpt", "--field", "--raw-field", "--input"]
+    [
+        "-d",
+        "--data",
+        "--data-raw",
+        "--data-binary",
+        "--data-urlencode",
+        "--data-ascii",
+        "-F",
+        "--form",
+        "--form-string",
+        "-T",
+        "--upload-file",
+        "--json",
+        "--post-data",
+        "--post-file",
+        "--body-data",
+        "--body-file",
+        "-Body",
+        "-InFile",
+        "-Q",
+        "--quote",
+        "--mail-from",
+        "--mail-rcpt",
+        "--field",
+        "--raw-field",
+        "--input",
+    ]
 )
 CURL_VALUED = "AbcCDeEhHKmoPrtuUwxyYz"
 """Letters of curl's options that take a value: what follows them in one word is that value."""
@@ -211,7 +263,45 @@ PLACED = frozenset({"docker", "kubectl", "oc", "compose"})
 """Of those, the ones that name a place before the command."""
 
 VALUED = frozenset(
-    ["-n", "--namespace", "-c", "--container", "--context", "-u", "--user", "-w", "--workdir", "-e", "--env", "-f", "--file", "-p", "--project", "--with", "--from", "--env-file", "--directory", "-C", "--git-dir", "--work-tree", "--kubeconfig", "--profile", "--region", "--output", "-o", "-h", "--host", "--port", "-a", "-H", "--chdir", "--prefix", "--filter", "--cwd", "-L"]
+    [
+        "-n",
+        "--namespace",
+        "-c",
+        "--container",
+        "--context",
+        "-u",
+        "--user",
+        "-w",
+        "--workdir",
+        "-e",
+        "--env",
+        "-f",
+        "--file",
+        "-p",
+        "--project",
+        "--with",
+        "--from",
+        "--env-file",
+        "--directory",
+        "-C",
+        "--git-dir",
+        "--work-tree",
+        "--kubeconfig",
+        "--profile",
+        "--region",
+        "--output",
+        "-o",
+        "-h",
+        "--host",
+        "--port",
+        "-a",
+        "-H",
+        "--chdir",
+        "--prefix",
+        "--filter",
+        "--cwd",
+        "-L",
+    ]
 )
 """Options before a subcommand that take a value."""
 
@@ -242,18 +332,98 @@ RUNNERS: Mapping[str, str] = {
 """Programs that run targets with telling names: behind these subcommands, everywhere (`*`), or as the first word (`*1`)."""
 
 INTERPRETERS = frozenset(
-    ["python", "python2", "python3", "pypy", "pypy3", "ipython", "node", "ruby", "perl", "php", "deno", "bun", "tsx", "ts-node", "java", "lua", "rscript"]
+    [
+        "python",
+        "python2",
+        "python3",
+        "pypy",
+        "pypy3",
+        "ipython",
+        "node",
+        "ruby",
+        "perl",
+        "php",
+        "deno",
+        "bun",
+        "tsx",
+        "ts-node",
+        "java",
+        "lua",
+        "rscript",
+    ]
 )
 CODE_OPTIONS = frozenset({"-c", "-e", "--eval", "-p", "--print", "-r"})
 MODULE_OPTION = "-m"
 
 VERBS = frozenset(
-    ["deploy", "deployment", "publish", "release", "upload", "push", "ship", "send", "notify", "mail", "email", "migrate", "migration", "rollback", "provision", "destroy", "teardown", "apply", "delete", "remove", "purge", "drop", "wipe", "cleanup", "reset", "seed", "restore", "promote", "submit", "post", "announce", "merge", "commit", "sync", "backup", "undeploy", "unpublish", "revoke", "rotate", "terminate", "decommission", "uninstall"]
+    [
+        "deploy",
+        "deployment",
+        "publish",
+        "release",
+        "upload",
+        "push",
+        "ship",
+        "send",
+        "notify",
+        "mail",
+        "email",
+        "migrate",
+        "migration",
+        "rollback",
+        "provision",
+        "destroy",
+        "teardown",
+        "apply",
+        "delete",
+        "remove",
+        "purge",
+        "drop",
+        "wipe",
+        "cleanup",
+        "reset",
+        "seed",
+        "restore",
+        "promote",
+        "submit",
+        "post",
+        "announce",
+        "merge",
+        "commit",
+        "sync",
+        "backup",
+        "undeploy",
+        "unpublish",
+        "revoke",
+        "rotate",
+        "terminate",
+        "decommission",
+        "uninstall",
+    ]
 )
 """Words in the name of a script or target that tell of a change."""
 
 CALM = frozenset(
-    ["get", "find", "read", "test", "tests", "spec", "check", "lint", "dry", "plan", "status", "verify", "validate", "preview", "list", "show", "build", "types"]
+    [
+        "get",
+        "find",
+        "read",
+        "test",
+        "tests",
+        "spec",
+        "check",
+        "lint",
+        "dry",
+        "plan",
+        "status",
+        "verify",
+        "validate",
+        "preview",
+        "list",
+        "show",
+        "build",
+        "types",
+    ]
 )
 """Words that take it back: `test_deploy.py`, `release-check`."""
 

@@ -18,6 +18,7 @@ DEEPEST = 12  # commands inside commands
 
 _SQL_WRITES, _SQL_READS = re.compile(rules.SQL_WRITES), re.compile(rules.SQL_READS)
 _CODE, _SHELL_ESCAPE = re.compile(rules.CODE), re.compile(rules.SHELL_ESCAPE)
+_ALWAYS = frozenset(name for names in rules.ALWAYS.values() for name in names.split())
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _READS = {name: frozenset(words.split()) for name, words in rules.READ_ONLY.items()}
 _CHANGES = {name: frozenset(words.split()) for name, words in rules.CHANGING.items()}
@@ -146,7 +147,11 @@ def _shell(name: str, rest: Sequence[str], command: Command, depth: int) -> bool
     if name == "eval":
         return line_changes(" ".join(rest), depth + 1)
     if name == "ssh":
-        line = " ".join(_behind(rest, frozenset(["-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-W", "-E", "-b", "-c", "-m"]))[1:])
+        line = " ".join(
+            _behind(
+                rest, frozenset(["-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-W", "-E", "-b", "-c", "-m"])
+            )[1:]
+        )
         return line_changes(line or command.stdin, depth + 1) if line or command.stdin else True
     if name not in rules.SHELLS:
         return None
@@ -163,7 +168,7 @@ def _shell(name: str, rest: Sequence[str], command: Command, depth: int) -> bool
 
 def _known(name: str, rest: Sequence[str], command: Command, _: int) -> bool | None:
     """What the tables say of a program and its subcommand."""
-    if name in rules.ALWAYS:
+    if name in _ALWAYS:
         return True
     if name in rules.FETCHERS:
         return _writes_over_http(name, rest)

@@ -44,9 +44,11 @@ class Anthropic:
         if not edits:
             return message.raw
         places, raw = read(message.raw, 0), dict(message.raw)
+        gone = {named(places, edit) for edit in edits if edit.rule == "reasoning"}
         for edit in edits:
-            _put(raw, named(places, edit), edit)
-        return raw
+            if edit.rule != "reasoning":
+                _put(raw, named(places, edit), edit)
+        return {**raw, "content": [b for i, b in enumerate(raw["content"]) if i not in gone]} if gone else raw
 
     def without(self, message: Message, parts: frozenset[int]) -> RawMessage | None:
         """The raw message without these parts; reasoning that would end it goes too. None when nothing is left."""
@@ -100,6 +102,8 @@ def _put(raw: dict[str, Any], place: Place, edit: Edit) -> None:
 
 
 def _edited(block: dict[str, Any], edit: Edit) -> dict[str, Any]:
+    if block["type"] == "image":
+        return {"type": "text", "text": edit.text, **{k: v for k, v in block.items() if k == "cache_control"}}
     if block["type"] == "text":
         return {**block, "text": edit.text}
     if block["type"] == "tool_result":

@@ -97,7 +97,9 @@ def _checked(value: Json, index: int) -> Places:
 
 def _put(raw: dict[str, Any], place: Place, edit: Edit) -> None:
     key, i = place
-    if key == "function_call":
+    if edit.rule == "reasoning":
+        del raw[key]
+    elif key == "function_call":
         raw[key] = {**raw[key], "arguments": write_arguments(edit.arguments)}
     elif i is not None:
         raw[key] = [*raw[key]]
@@ -109,6 +111,8 @@ def _put(raw: dict[str, Any], place: Place, edit: Edit) -> None:
 
 
 def _edited(part: dict[str, Any], edit: Edit) -> dict[str, Any]:
+    if part.get("type") == "image_url":
+        return {"type": "text", "text": edit.text}
     if edit.text is not None:
         return {**part, "refusal" if part["type"] == "refusal" else "text": edit.text}
     if "custom" in part:
