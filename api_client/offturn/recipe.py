@@ -92,6 +92,7 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, summarize
         reason=job.reason,
         focus=claim.focus,
         note=claim.note,
+        failures=claim.attempts - 1,
     )
     if isinstance(planned, Skip):
         return Skipped(reason=planned.reason)

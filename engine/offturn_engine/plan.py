@@ -25,17 +25,24 @@ from offturn_engine.formats.base import Format
 from offturn_engine.hide import hidden
 from offturn_engine.language import detect
 from offturn_engine.messages import Edit, Message
-from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER
-from offturn_engine.protect import newest
+from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER, TOO_DENSE
+from offturn_engine.protect import newest, with_newest_results
 from offturn_engine.prune import merged, prune
 from offturn_engine.ranges import Ranges, contains, minus, union
 from offturn_engine.render import render
+from offturn_engine.tiers import Estimates, levels, tier
+from offturn_engine.tokens import text_estimate
 from offturn_engine.turns import last_unanswered
+
+BELOW_TRIGGER = "below_trigger"
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Nothing to do, and why: `below_phase_minimum`, `nothing_to_cover`, `no_gain` (no summary could save enough)."""
+    """Nothing to do, and why: `below_phase_minimum`, `below_trigger`, `nothing_to_cover`, `no_gain`, `too_dense`.
+
+    no_gain: no summary could save enough. too_dense: too many summaries in a row have failed.
+    """
 
     reason: str
 
@@ -76,8 +83,12 @@ def plan(
     reason: Reason = "threshold",
     focus: str = "",
     note: str = "",
+    failures: int = 0,
 ) -> Plan:
-    """Decide what a compaction of this path would be. `limits` are in estimate units."""
+    """Decide what a compaction of this path would be. `limits` are in estimate units.
+
+    failures: jobs in a row that could not finish; only the tiers of rule K1 look at them.
+    """
     if not path:
         return Skip(NOTHING_TO_COVER)
     draft = _draft(path, base, fmt, policy, limits, reason)
@@ -86,6 +97,12 @@ def plan(
         return Skip("below_phase_minimum")
     goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
     parts = _split(path, base, policy, limits)
+    if policy.prune.when == "every-turn" and reason == "threshold" and before < limits.soft:
+        return _step(draft, parts, policy, limits)
+    if policy.tiers.enabled and reason == "threshold":
+        early = _tiered(draft, parts, policy, limits, failures)
+        if early is not None:
+            return early
     asked = policy.gate == "always_summarise" and parts.cover
     pruned, freed = _pruned(draft, parts, policy, limits, None if asked else before - goal)
     if not asked and (before - freed <= goal or not parts.cover):
@@ -233,8 +250,61 @@ def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: in
         enough = freed > worth(rules.minimum_gain, draft.tokens_before)
         return (replace(draft, split=Split(gone, parts.tail, draft.base.replay)), freed) if enough else (draft, 0)
     edited = {(e.seq, e.part): e for e in draft.edits}
-    report = prune(visible, policy=rules, protected=protected, edited=edited, goal=goal)
+    measure = text_estimate(policy.trigger.estimator)
+    report = prune(visible, policy=rules, protected=protected, edited=edited, goal=goal, estimate=measure)
     return replace(draft, edits=merged((*draft.edits, *report.edits))), report.freed
+
+
+def _step(draft: Draft, parts: Split, policy: Policy, limits: Limits) -> Skip | PruneOnly:
+    """Below the trigger: prune all that may go, but only once that frees the minimum gain (cache-friendly steps)."""
+    pruned, freed = _pruned(draft, parts, policy, limits, None)
+    return PruneOnly(assemble(pruned)) if freed >= _least_gain(policy, draft.tokens_before) else Skip(NO_GAIN)
+
+
+def _least_gain(policy: Policy, view: int) -> float:
+    """What a view must lose for a generation to be published."""
+    return max(worth(policy.prune.minimum_gain, view), view * policy.size.minimum_gain)
+
+
+def _tiered(draft: Draft, parts: Split, policy: Policy, limits: Limits, failures: int) -> Skip | PruneOnly | None:
+    """What the tiers before the summary make of a view that has grown to the trigger; None: a summary is needed."""
+    base, before = draft.base, draft.tokens_before
+    pruned, freed = _pruned(draft, parts, policy, limits, before - limits.target)
+    cleared = assemble(pruned) if freed else None
+    hiding = _without_uses(pruned, parts, policy, limits) if policy.tiers.clear_uses else None
+    sizes = Estimates(
+        now=before,
+        cleared=cleared.rendering.tokens if cleared else before,
+        without_uses=hiding.rendering.tokens if hiding else None,
+        cleared_before=base.tokens_after if base.number and base.method == "prune" else None,
+    )
+    found = tier(sizes, levels(policy, limits), failures=failures, attempts=policy.failure.attempts)
+    if found == 0:
+        return Skip(BELOW_TRIGGER)
+    if found == TOO_DENSE:
+        return Skip(TOO_DENSE)
+    candidate = cleared if found == 1 else hiding if found == 2 else None
+    if found == 3:
+        return None
+    if candidate is None or before - candidate.rendering.tokens < _least_gain(policy, before):
+        return Skip(NO_GAIN)
+    return PruneOnly(candidate)
+
+
+def _without_uses(pruned: Draft, parts: Split, policy: Policy, limits: Limits) -> Candidate | None:
+    """The view without whole old groups and old reasoning, down to the target (rule K5); None where nothing goes."""
+    rules = policy.prune.model_copy(update={"style": "off", "reasoning": "drop", "argument_characters": 0})
+    visible = [m for m in pruned.path if not contains(pruned.base.covered, m.seq)]
+    protected = {m.seq for m in pruned.path[parts.tail :]} | newest(visible, rules, limits.protected)
+    edited = {(e.seq, e.part): e for e in pruned.edits}
+    thoughts = prune(visible, policy=rules, protected=protected, edited=edited)
+    draft = replace(pruned, edits=merged((*pruned.edits, *thoughts.edits)))
+    over = render(draft.path, draft.base.model_copy(update={"edits": draft.edits}), draft.fmt).tokens - limits.target
+    kept = protected | with_newest_results(visible, rules)
+    gone, freed = hidden(visible, policy=rules, keep=kept, goal=over)
+    if not thoughts.edits and not freed:
+        return None
+    return assemble(replace(draft, split=Split(gone, parts.tail, draft.base.replay)) if gone else draft)
 
 
 def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limits, focus: str, note: str) -> Summarise:

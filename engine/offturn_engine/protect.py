@@ -38,6 +38,19 @@ def newest_results(
     return found
 
 
+def with_newest_results(messages: Sequence[Message], policy: Prune) -> set[int]:
+    """Seqs of the messages that hold the newest `protected_results` results, whatever their tools."""
+    found: set[int] = set()
+    count = 0
+    for message in reversed(messages):
+        if count >= policy.protected_results:
+            break
+        if message.results:
+            found.add(message.seq)
+            count += len(message.results)
+    return found
+
+
 def may_clear(call: ToolCallPart, policy: Prune) -> bool:
     """May the result of this call be cleared? By the tool's name, and by what the call did."""
     if any(plain_name(call.name) == plain_name(name) for name in policy.never):

@@ -46,15 +46,16 @@ def prune(
     protected: Collection[int],
     edited: Mapping[tuple[int, int], Edit],
     goal: int | None = None,
+    estimate: Callable[[str], int] = estimate_text,
 ) -> Pruning:
     """Cut in the policy's order until `goal` tokens are freed. Each edit makes its part smaller.
 
     `protected` are seqs that must stay as they are; parts named by `edited` (seq, part) are skipped, but a result that
-    only lost its images may still be cleared. Without a goal everything that may be cut is cut.
+    only lost its images may still be cleared. Without a goal everything that may be cut is cut. `estimate`: of a text.
     """
     off_limits = frozenset(protected)
-    cutter = _Cutter(messages, policy, off_limits, edited)
-    open_to_edits = [i for i, m in enumerate(messages) if m.seq not in off_limits]
+    cutter = _Cutter(messages, policy, off_limits, edited, estimate)
+    open_to_edits = [i for i, m in enumerate(messages) if m.seq not in off_limits and not cutter.keeps(i)]
     half = len(open_to_edits) // 2 if policy.order == "late-half" else 0
     edits: tuple[Edit, ...] = ()
     freed = 0
@@ -96,7 +97,9 @@ class _Cutter:
         policy: Policy,
         protected: frozenset[int],
         edited: Mapping[tuple[int, int], Edit],
+        estimate: Callable[[str], int],
     ) -> None:
+        self._estimate = estimate
         self._messages = messages
         self._policy = policy
         self._done = {place for place, edit in edited.items() if edit.rule != "image"}
@@ -122,6 +125,11 @@ class _Cutter:
             )
             if wanted
         )
+
+    def keeps(self, i: int) -> bool:
+        """Does the message hold nothing but results that are among the newest?"""
+        results = self._messages[i].results
+        return len(results) == len(self._messages[i].parts) > 0 and all((i, part) in self._kept for part, _ in results)
 
     def _results(self, message: Message) -> Iterator[tuple[int, ToolResultPart]]:
         for part, result in message.results:
@@ -170,10 +178,14 @@ class _Cutter:
         return made(call, result, seq, part, policy)
 
     def _replace(self, message: Message, part: int, old: str, edit: Edit) -> Iterator[Gain]:
-        gain = _gain(old, edit.text or "")
+        gain = self._gain(old, edit.text or "")
         if gain:
             self._done.add((message.seq, part))
             yield (edit,), gain
+
+    def _gain(self, old: str, new: str) -> int:
+        """Tokens saved; 0 where the new text is not smaller by characters as well."""
+        return max(0, self._estimate(old) - self._estimate(new)) if len(new) < len(old) else 0
 
     def _arguments(self, i: int) -> Iterator[Gain]:
         message = self._messages[i]
@@ -183,7 +195,7 @@ class _Cutter:
                 continue
             name = handle(message.seq, part if len(calls) > 1 else None)
             small = shrink(call.arguments, self._policy.argument_characters, name)
-            gain = _gain(arguments_text(call.arguments), arguments_text(small))
+            gain = self._gain(arguments_text(call.arguments), arguments_text(small))
             if gain:
                 yield (Edit(seq=message.seq, part=part, rule="arguments", arguments=small),), gain
 
@@ -200,11 +212,6 @@ class _Cutter:
 def _part(message: Message, part: int) -> int | None:
     first_two = islice((p for p in message.parts if isinstance(p, ToolResultPart)), 2)  # a message may hold thousands
     return part if len(list(first_two)) > 1 else None
-
-
-def _gain(old: str, new: str) -> int:
-    """Tokens saved; 0 where the new text is not smaller by characters as well."""
-    return max(0, estimate_text(old) - estimate_text(new)) if len(new) < len(old) else 0
 
 
 def arguments_text(arguments: Json) -> str:

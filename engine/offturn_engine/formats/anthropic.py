@@ -13,7 +13,7 @@ from offturn_engine.formats._plain import plain
 from offturn_engine.formats._values import Field, check_json, kind_of
 from offturn_engine.formats.base import Problem
 from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage, Role
-from offturn_engine.tokens import estimate_json, estimate_message
+from offturn_engine.tokens import Estimate, estimate_json, estimate_message
 
 THINKING = ("thinking", "redacted_thinking")
 
@@ -22,6 +22,9 @@ class Anthropic:
     """`Format` of `anthropic`."""
 
     name = "anthropic"
+
+    def __init__(self, estimate: Estimate = estimate_message) -> None:
+        self.estimate = estimate
 
     def parse(self, raw: Json, *, index: int = 0, origin: Origin | None = None) -> Message:
         """A neutral message. Raises InvalidMessage for what the provider would refuse.
@@ -36,7 +39,7 @@ class Anthropic:
             parts=parts,
             raw=value,
             origin=origin_of(role, parts, origin),
-            tokens=estimate_message(value),
+            tokens=self.estimate(value),
         )
 
     def edit(self, message: Message, edits: Sequence[Edit]) -> RawMessage:
@@ -78,7 +81,7 @@ class Anthropic:
 
     def overhead(self, system: Json, tools: Json) -> int:
         """Estimated tokens of a system prompt and a tool list."""
-        prompt = estimate_message({"content": system}) if system else 0
+        prompt = self.estimate({"content": system}) if system else 0
         return prompt + (estimate_json(tools) if tools else 0)
 
     def request(self, messages: Sequence[RawMessage], system: Json) -> Mapping[str, Any]:
