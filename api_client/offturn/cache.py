@@ -201,6 +201,9 @@ class Cache:
                 f"session {self.key.member!r} holds {config.format!r} messages and was opened with format "
                 f"{self.fmt.name!r}: open it with the one it was created with"
             )
+        if config is not None and config.fmt is not self.fmt:  # the session's policy measures, whatever this handle has
+            self.fmt = config.fmt
+            self.log = [replace(message, tokens=self.fmt.estimate(message.raw)) for message in self.log]
 
     def _read(self, entry: LogEntry) -> None:
         message = self.fmt.parse(entry.raw, index=entry.seq, origin=entry.origin)

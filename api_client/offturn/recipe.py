@@ -117,6 +117,7 @@ async def _compact(
         reason=job.reason,
         focus=claim.focus,
         note=claim.note,
+        failures=claim.attempts - 1,
     )
     if isinstance(planned, Skip):
         return _undone(planned.reason)

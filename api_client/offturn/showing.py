@@ -25,7 +25,6 @@ from offturn_engine.messages import Message, RawMessage
 from offturn_engine.plan import emergency
 from offturn_engine.render import Item, Rendering, render
 from offturn_engine.tokens import Calibration, estimate_message
-from offturn_engine.triggers import in_estimates
 
 EMERGENCY_TRIES = 3
 GAVE_WAY = "generation {} does not fit the window and gave way: pass window=offturn.ANY_WINDOW to see it as it is"
@@ -163,7 +162,7 @@ def give_way(
     raw = render(path, base, fmt)
     more = _led(raw, lead).tokens - raw.tokens
     usable = space.messages - more
-    limits = replace(in_estimates(space.config.limits, space.calibration), usable=usable)
+    limits = replace(space.config.estimates(space.calibration), usable=usable)
     try:
         return emergency(path, base, fmt, policy=space.config.policy, limits=limits)
     except CannotFit as error:

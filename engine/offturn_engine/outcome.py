@@ -6,7 +6,7 @@ Outcomes are values; only a bug or a lost store raises.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "failed", "unavailable", "deferred"]
 """The outcome's name in the store's finish script."""
@@ -83,13 +83,14 @@ Outcome: TypeAlias = Compacted | Pruned | Skipped | Superseded | Failed
 LIMITED = "limited"
 """The kind of a failure that is a limit of ours: the provider was not asked."""
 
-TOO_DENSE = "too_dense"
+TOO_DENSE: Final = "too_dense"
 """The kind of a failure that is the conversation's: what may not be left out is above the ceiling by itself."""
 
 NO_GAIN = "no_gain"
 NOTHING_TO_COVER = "nothing_to_cover"
 
-_HOLDING = frozenset({NO_GAIN, NOTHING_TO_COVER})
+
+_HOLDING = frozenset({NO_GAIN, NOTHING_TO_COVER, TOO_DENSE})
 """Reasons that hold until the session has grown: without that, a view that cannot shrink would be due at once again."""
 
 

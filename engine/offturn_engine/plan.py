@@ -27,20 +27,26 @@ from offturn_engine.language import detect
 from offturn_engine.messages import Edit, Message
 from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER, TOO_DENSE
 from offturn_engine.prompt import output_cap
-from offturn_engine.protect import newest
-from offturn_engine.prune import prune
+from offturn_engine.protect import newest, with_newest_results
+from offturn_engine.prune import merged, prune
 from offturn_engine.ranges import Ranges, contains, minus, union
 from offturn_engine.render import render
+from offturn_engine.tiers import Estimates, levels, tier
+from offturn_engine.tokens import text_estimate
 from offturn_engine.turns import last_unanswered
 
+BELOW_TRIGGER = "below_trigger"
 HEAD_TRIMMED = "head_trimmed"
 """The concession that counts messages nobody summarised: they left the view, or the summarizer's request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Nothing to do, and why: `below_phase_minimum`, `nothing_to_cover`, `no_gain` (no summary could save enough), `too_dense`
-    (human words that this policy never cuts are above the ceiling by themselves)."""
+    """Nothing to do, and why: `below_phase_minimum`, `below_trigger`, `nothing_to_cover`, `no_gain`, `too_dense`.
+
+    no_gain: no summary could save enough. too_dense: too many summaries in a row have failed, or human words that this
+    policy never cuts are above the ceiling by themselves.
+    """
 
     reason: str
 
@@ -81,8 +87,12 @@ def plan(
     reason: Reason = "threshold",
     focus: str = "",
     note: str = "",
+    failures: int = 0,
 ) -> Plan:
-    """Decide what a compaction of this path would be. `limits` are in estimate units."""
+    """Decide what a compaction of this path would be. `limits` are in estimate units.
+
+    failures: jobs in a row that could not finish; only the tiers of rule K1 look at them.
+    """
     if not path:
         return Skip(NOTHING_TO_COVER)
     draft = _draft(path, base, fmt, policy, limits, reason)
@@ -91,8 +101,14 @@ def plan(
         return Skip("below_phase_minimum")
     goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
     parts = _split(path, base, policy, limits)
-    pruned, freed = _pruned(draft, parts, policy, limits, before - goal)
+    if policy.prune.when == "every-turn" and reason == "threshold" and before < limits.soft:
+        return _step(draft, parts, policy, limits)
+    if policy.tiers.enabled and reason == "threshold":
+        early = _tiered(draft, parts, policy, limits, failures)
+        if early is not None:
+            return early
     asked = policy.gate == "always_summarise" and parts.cover
+    pruned, freed = _pruned(draft, parts, policy, limits, None if asked else before - goal)
     if not asked and (before - freed <= goal or not parts.cover):
         candidate = assemble(pruned)
         saved = before - candidate.rendering.tokens
@@ -100,12 +116,9 @@ def plan(
             return PruneOnly(candidate)
     if not parts.cover:
         return Skip(NOTHING_TO_COVER)
-    draft = replace(draft, split=parts)
-    least = floor(draft)
-    if least <= limits.ceiling and before - least < before * policy.size.minimum_gain:
-        return Skip(NO_GAIN)
-    if policy.human.sacred and least + human_tokens(draft) > limits.ceiling >= least_tail(path):
-        return Skip(TOO_DENSE)
+    draft = replace(draft, split=parts, edits=pruned.edits if asked else draft.edits)
+    if (why := _hopeless(draft, policy, limits)) is not None:
+        return Skip(why)
     wanted = _summarise(draft, pruned.edits, policy, limits, focus, note)
     if policy.summary.ledger_first:
         candidate = apply(wanted, NO_SECTIONS)
@@ -231,22 +244,86 @@ def worth(amount: Amount, view: int) -> float:
     return view * amount if isinstance(amount, float) else amount
 
 
+def _hopeless(draft: Draft, policy: Policy, limits: Limits) -> str | None:
+    """Why no summary could be published; nobody is paid for one then."""
+    least, before = floor(draft), draft.tokens_before
+    if least <= limits.ceiling and before - least < before * policy.size.minimum_gain:
+        return NO_GAIN
+    if policy.human.sacred and least + human_tokens(draft) > limits.ceiling >= least_tail(draft.path):
+        return TOO_DENSE
+    return None
+
+
 def _level(policy: Policy, limits: Limits) -> int:
     """The size from which pruning alone is not enough."""
     return limits.soft if policy.gate == "if_above_trigger" else limits.target
 
 
-def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: int) -> tuple[Draft, int]:
+def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: int | None) -> tuple[Draft, int]:
+    """The draft after pruning, and the tokens that frees (estimated); None: all that may go goes."""
+    rules = policy.prune
     visible = [m for m in draft.path if not contains(draft.base.covered, m.seq)]
-    protected = {m.seq for m in draft.path[parts.tail :]} | newest(visible, policy.prune, limits.protected)
-    if policy.prune.style == "hidden":
-        never = policy.prune.never
-        gone, freed = hidden(visible, end=len(visible), keep=protected, never=never, goal=None)
-        hiding = replace(draft, split=Split(gone, parts.tail, draft.base.replay))
-        return (hiding if gone else draft), freed
+    protected = {m.seq for m in draft.path[parts.tail :]} | newest(visible, rules, limits.protected)
+    if rules.style == "hidden":
+        gone, freed = hidden(visible, policy=rules, keep=protected)
+        enough = freed > worth(rules.minimum_gain, draft.tokens_before)
+        return (replace(draft, split=Split(gone, parts.tail, draft.base.replay)), freed) if enough else (draft, 0)
     edited = {(e.seq, e.part): e for e in draft.edits}
-    report = prune(visible, policy=policy.prune, protected=protected, edited=edited, goal=goal)
-    return replace(draft, edits=(*draft.edits, *report.edits)), report.freed
+    measure = text_estimate(policy.trigger.estimator)
+    report = prune(visible, policy=rules, protected=protected, edited=edited, goal=goal, estimate=measure)
+    return replace(draft, edits=merged((*draft.edits, *report.edits))), report.freed
+
+
+def _step(draft: Draft, parts: Split, policy: Policy, limits: Limits) -> Skip | PruneOnly:
+    """Below the trigger: prune all that may go, but only once that frees the minimum gain (cache-friendly steps)."""
+    pruned, freed = _pruned(draft, parts, policy, limits, None)
+    return PruneOnly(assemble(pruned)) if freed >= _least_gain(policy, draft.tokens_before) else Skip(NO_GAIN)
+
+
+def _least_gain(policy: Policy, view: int) -> float:
+    """What a view must lose for a generation to be published."""
+    return max(worth(policy.prune.minimum_gain, view), view * policy.size.minimum_gain)
+
+
+def _tiered(draft: Draft, parts: Split, policy: Policy, limits: Limits, failures: int) -> Skip | PruneOnly | None:
+    """What the tiers before the summary make of a view that has grown to the trigger; None: a summary is needed."""
+    base, before = draft.base, draft.tokens_before
+    pruned, freed = _pruned(draft, parts, policy, limits, before - limits.target)
+    cleared = assemble(pruned) if freed else None
+    hiding = _without_uses(pruned, parts, policy, limits) if policy.tiers.clear_uses else None
+    sizes = Estimates(
+        now=before,
+        cleared=cleared.rendering.tokens if cleared else before,
+        without_uses=hiding.rendering.tokens if hiding else None,
+        cleared_before=base.tokens_after if base.number and base.method == "prune" else None,
+    )
+    found = tier(sizes, levels(policy, limits), failures=failures, attempts=policy.failure.attempts)
+    if found == 0:
+        return Skip(BELOW_TRIGGER)
+    if found == TOO_DENSE:
+        return Skip(TOO_DENSE)
+    candidate = cleared if found == 1 else hiding if found == 2 else None
+    if found == 3:
+        return None
+    if candidate is None or before - candidate.rendering.tokens < _least_gain(policy, before):
+        return Skip(NO_GAIN)
+    return PruneOnly(candidate)
+
+
+def _without_uses(pruned: Draft, parts: Split, policy: Policy, limits: Limits) -> Candidate | None:
+    """The view without whole old groups and old reasoning, down to the target (rule K5); None where nothing goes."""
+    rules = policy.prune.model_copy(update={"style": "off", "reasoning": "drop", "argument_characters": 0})
+    visible = [m for m in pruned.path if not contains(pruned.base.covered, m.seq)]
+    protected = {m.seq for m in pruned.path[parts.tail :]} | newest(visible, rules, limits.protected)
+    edited = {(e.seq, e.part): e for e in pruned.edits}
+    thoughts = prune(visible, policy=rules, protected=protected, edited=edited)
+    draft = replace(pruned, edits=merged((*pruned.edits, *thoughts.edits)))
+    over = render(draft.path, draft.base.model_copy(update={"edits": draft.edits}), draft.fmt).tokens - limits.target
+    kept = protected | with_newest_results(visible, rules)
+    gone, freed = hidden(visible, policy=rules, keep=kept, goal=over)
+    if not thoughts.edits and not freed:
+        return None
+    return assemble(replace(draft, split=Split(gone, parts.tail, draft.base.replay)) if gone else draft)
 
 
 def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limits, focus: str, note: str) -> Summarise:

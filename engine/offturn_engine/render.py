@@ -20,7 +20,6 @@ from offturn_engine.groups import Pairs, pair
 from offturn_engine.handles import handle
 from offturn_engine.messages import Edit, Message, RawMessage, ToolCallPart
 from offturn_engine.ranges import contains
-from offturn_engine.tokens import estimate_message
 
 Kind = Literal["message", "summary", "replay", "synthetic", "late"]
 
@@ -183,4 +182,4 @@ class _Renderer:
 
     def _add(self, raw: RawMessage, seq: int, kind: Kind, message: Message | None = None) -> None:
         pristine = message is not None and raw is message.raw
-        self.items.append(Item(raw, seq, kind, message.tokens if pristine and message else estimate_message(raw)))
+        self.items.append(Item(raw, seq, kind, message.tokens if pristine and message else self.fmt.estimate(raw)))

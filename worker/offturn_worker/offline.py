@@ -106,7 +106,7 @@ async def compact_conversation(
 
     Raises InvalidPolicy for a window the policy cannot work with, SummarizerError when the model cannot be asked.
     """
-    fmt = get(conversation.format)
+    fmt = get(conversation.format, policy.trigger.estimator)
     path = [fmt.parse(raw, index=i).placed(i) for i, raw in enumerate(conversation.messages)]
     before = render(path, NOTHING, fmt).tokens
     free = partial(reserved_output, max_output=None)
