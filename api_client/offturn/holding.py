@@ -13,7 +13,6 @@ from offturn.view import Options, View
 from offturn_engine.ranges import length
 
 LONGEST_HOLD = 600.0  # seconds
-FEWEST_MESSAGES = 4  # of a path that is worth waiting for
 FIRST_PAUSE, LONGEST_PAUSE, SLOWER = 0.05, 0.25, 1.5  # seconds between two looks, and how they grow
 LOST = "the store no longer holds messages this handle has seen: it lost writes, or the session was purged or expired"
 MENDED = "the store had lost the records of {} generations: an earlier one took their place"
@@ -71,7 +70,7 @@ def _at_hard_level(cache: Cache) -> bool:
     meta, config = cache.meta, cache.config
     if meta is None or config is None or config.adopt == "never":
         return False
-    return meta.pressure >= meta.hard and length(meta.path) >= FEWEST_MESSAGES
+    return meta.pressure >= meta.hard and length(meta.path) >= config.policy.trigger.hard_messages
 
 
 async def _on_its_way(cache: Cache, seconds: float) -> bool:

@@ -230,6 +230,9 @@ class Failure(Group):
         default=("extractive", "keep"),
         description="what takes the place of a summary: ledger and human words; a view without its oldest groups; nothing new",
     )
+    reactive: Annotated[int, Field(ge=1, le=10)] = Field(
+        default=3, description="smaller views in a row after a provider said that a prompt was too long"
+    )
     too_dense: Annotated[int, Field(ge=1)] = Field(
         default=3, description="compactions in a row without progress that open the session's breaker"
     )

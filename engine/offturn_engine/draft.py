@@ -125,7 +125,7 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     told = known if known and known.split is draft.split else account(draft)
     bare = _record(draft)
     skip = () if bare.replay is None else (bare.replay,)
-    block = render_human(told.human, budget=draft.human_budget, skip=skip, order=draft.human_rules.order)
+    block = render_human(told.human, budget=_block_budget(draft), skip=skip, order=draft.human_rules.order)
     listed = render_ledger(told.facts, budget=draft.ledger_budget)
     sections = draft.sections if draft.sections.titles else draft.base.sections
     audit = Audit(
@@ -143,6 +143,15 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     after = rendering.tokens
     sized = record.model_copy(update={"tokens_after": after, "over_target": after > draft.target})
     return Candidate(draft, sized, rendering, told)
+
+
+def _block_budget(draft: Draft) -> int:
+    """Room for human messages in the summary: where some stay as messages before it, what these leave."""
+    if draft.human_rules.placement != "messages" or draft.split is None:
+        return draft.human_budget
+    covered = covered_by(draft)
+    head = draft.path[: draft.split.tail]
+    return draft.human_budget - sum(m.tokens for m in head if m.origin == "human" and not contains(covered, m.seq))
 
 
 def _record(draft: Draft) -> Compaction:

@@ -42,7 +42,7 @@ HEAD_TRIMMED = "head_trimmed"
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Nothing to do, and why: `below_phase_minimum`, `below_trigger`, `nothing_to_cover`, `no_gain`, `too_dense`.
+    """Nothing to do, and why: `phases_off`, `below_phase_minimum`, `below_trigger`, `nothing_to_cover`, `no_gain`, `too_dense`.
 
     no_gain: no summary could save enough. too_dense: too many summaries in a row have failed, or human words that this
     policy never cuts are above the ceiling by themselves.
@@ -97,8 +97,8 @@ def plan(
         return Skip(NOTHING_TO_COVER)
     draft = _draft(path, base, fmt, policy, limits, reason)
     before = draft.tokens_before
-    if reason == "phase" and before < limits.phase_minimum:
-        return Skip("below_phase_minimum")
+    if reason == "phase" and (unwanted := _no_phase(before, policy, limits)):
+        return Skip(unwanted)
     goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
     parts = _split(path, base, policy, limits)
     if policy.prune.when == "every-turn" and reason == "threshold" and before < limits.soft:
@@ -242,6 +242,13 @@ def shape(policy: Policy, limits: Limits, *, first: bool) -> Shape:
 def worth(amount: Amount, view: int) -> float:
     """A share of a view in tokens, or the tokens that were named."""
     return view * amount if isinstance(amount, float) else amount
+
+
+def _no_phase(before: int, policy: Policy, limits: Limits) -> str:
+    """Why the end of a phase is no reason; "" where it is one."""
+    if not policy.trigger.phase:
+        return "phases_off"
+    return "below_phase_minimum" if before < limits.phase_minimum else ""
 
 
 def _hopeless(draft: Draft, policy: Policy, limits: Limits) -> str | None:
