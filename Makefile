@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test lint lock clean
+.PHONY: setup demo test lint policy-mutants docs lock clean
 
 setup: .venv/.installed
 
@@ -26,6 +26,14 @@ lint: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+# Each rule of docs/policies.md must have a test that fails when its parameter changes.
+policy-mutants: setup
+	@$(BIN)/python -m tests.policies.mutate $(ARGS)
+
+# docs/policies.md and its tables, from the presets.
+docs: setup
+	@$(BIN)/python -m tests.policies.page
 
 # Names, versions and hashes only; needs uv (pip install uv).
 lock:

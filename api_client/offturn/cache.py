@@ -19,6 +19,7 @@ from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
 from offturn_engine.messages import Message
+from offturn_engine.ranges import Ranges, ranges_of, union
 
 KEPT_GENERATIONS = 16  # parsed records per handle, as many as the store keeps
 KEPT_PASSING = 4
@@ -31,7 +32,7 @@ class Cache:
     `stale`: the store is known to have more. `lost`: it no longer has what was read before. `mended`: so
     many generations had no record any more. `forms` are the log's
     messages as they are compared with a host's list. `passing` are records of views that were made for one call and not
-    committed: the host may hand those back too.
+    committed: the host may hand those back too. `seen`: seqs that this handle's host has been shown, or has recorded.
     """
 
     store: SessionStore
@@ -43,6 +44,7 @@ class Cache:
     meta: Meta | None = None
     stale: bool = True
     lost: bool = False
+    seen: Ranges = ()
     mended: int = 0
     log: list[Message] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
@@ -121,6 +123,7 @@ class Cache:
         `stale` afterwards: the session is new, or others have changed it too, so that `refresh` has to tell.
         """
         self.stale = True
+        self.seen = union(self.seen, ranges_of(reply.seqs))
         if reply.incarnation != (self.incarnation or self.next_incarnation) or reply.first_seq != len(self.log):
             return
         self.incarnation = reply.incarnation
@@ -143,6 +146,7 @@ class Cache:
             due=reply.due,
             calibration=calibration or meta.calibration,
             request_no=reply.request_no,
+            blocked=reply.blocked,
         )
 
     async def generation(self, number: int) -> Compaction:
@@ -165,6 +169,10 @@ class Cache:
         if known is not None:
             self.keep(known)
         return known
+
+    def saw(self, seqs: tuple[int, int]) -> None:
+        """The host knows these now."""
+        self.seen = union(self.seen, (seqs,))
 
     async def pointed(self, pointer: Literal["adopted", "current"]) -> Compaction:
         """The record of the generation in force, or of the current one; where it is lost, of the one that took its place."""
@@ -193,6 +201,9 @@ class Cache:
                 f"session {self.key.member!r} holds {config.format!r} messages and was opened with format "
                 f"{self.fmt.name!r}: open it with the one it was created with"
             )
+        if config is not None and config.fmt is not self.fmt:  # the session's policy measures, whatever this handle has
+            self.fmt = config.fmt
+            self.log = [replace(message, tokens=self.fmt.estimate(message.raw)) for message in self.log]
 
     def _read(self, entry: LogEntry) -> None:
         message = self.fmt.parse(entry.raw, index=entry.seq, origin=entry.origin)
@@ -209,5 +220,6 @@ class Cache:
         self.incarnation = incarnation
         self.chain = ""
         self.meta = None
+        self.seen = ()
         for known in (self.log, self.ids, self.forms, self.generations, self.passing):
             known.clear()

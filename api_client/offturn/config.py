@@ -13,6 +13,8 @@ from offturn_config.errors import InvalidPolicy, InvalidSetting
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
 from offturn_config.presets import stored
+from offturn_engine.formats import get
+from offturn_engine.formats.base import Format
 from offturn_engine.tokens import Calibration, prior
 from offturn_engine.triggers import Thresholds, in_estimates, thresholds
 
@@ -104,9 +106,18 @@ class SessionConfig:
         """What the session has learnt, else the prior of the model's family."""
         return Calibration.model_validate_json(stored) if stored else Calibration(factor=prior(self.model))
 
+    @property
+    def fmt(self) -> Format:
+        """The session's format, which measures messages as its policy says."""
+        return get(self.format, self.policy.trigger.estimator)
+
+    def estimates(self, calibration: Calibration) -> Limits:
+        """The limits in estimate units."""
+        return in_estimates(self.limits, calibration, self.policy.trigger.estimator)
+
     def thresholds(self, calibration: Calibration) -> Thresholds:
         """Trigger levels in estimate units, as the store compares them."""
-        return thresholds(in_estimates(self.limits, calibration))
+        return thresholds(self.estimates(calibration))
 
 
 def checked_adopt(adopt: Adopt) -> Adopt:

@@ -17,7 +17,6 @@ from offturn.recording import Unsure
 from offturn.shrinking import Shrinking
 from offturn.view import View
 from offturn_config.keys import SessionKey
-from offturn_engine.formats import get
 
 T = TypeVar("T")
 
@@ -48,7 +47,7 @@ class Handle:
         async with self._lock:
             links = await self._connector.links()
             if self._cache is None or self._cache.store is not links.store:
-                self._cache = Cache(links.store, self.key, get(self._config.format))
+                self._cache = Cache(links.store, self.key, self._config.fmt)
             if fresh or self._cache.stale:
                 await self._cache.refresh()
             yield links, self._cache

@@ -15,13 +15,10 @@ from offturn_config.keys import SessionKey
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
 from offturn_engine.compaction import NOTHING, Compaction, Reason
-from offturn_engine.formats import get
 from offturn_engine.formats.base import Format
 from offturn_engine.messages import Message
 from offturn_engine.outcome import Failed, Superseded
-from offturn_engine.triggers import Requirement, Thresholds, due, in_estimates
-
-TRIES_BEFORE_EXTRACTIVE = 3
+from offturn_engine.triggers import Requirement, Thresholds, due
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +63,7 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         return Superseded(reason="epoch")
     needed = requirement(meta)
     config = SessionConfig.from_json(meta.config)
-    fmt = get(config.format)
+    fmt = config.fmt
     entries = [e for low, high in meta.path for e in await store.log(key, start=low, stop=high)]
     if len(entries) < sum(high - low for low, high in meta.path):
         return await _gone(key, store, claim, "log_gone")
@@ -81,13 +78,13 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         base=base,
         fmt=fmt,
         policy=config.policy,
-        limits=in_estimates(config.limits, calibration),
+        limits=config.estimates(calibration),
         reason=cast("Reason", claim.reason),
         length=newest.seq + 1 if newest else 0,
         chain=newest.chain if newest else "",
         path_tokens=sum(e.tokens for e in entries),
-        wanted=meta.asked > meta.served or (needed != "none" and not meta.parked),
-        pressing=needed == "hard" or claim.attempts >= TRIES_BEFORE_EXTRACTIVE,
+        wanted=meta.asked > meta.served or (needed != "none" and not (meta.parked or meta.blocked)),
+        pressing=needed == "hard" or claim.attempts + claim.failures >= config.policy.failure.attempts,
         model=config.model,
         factor=calibration.factor,
     )

@@ -32,15 +32,15 @@ def fit(
     window, max_output: tokens. Raises InvalidMessage, CannotFit, UnknownFormat, UnknownPolicy, InvalidPolicy,
     InvalidSetting.
     """
-    fmt = get(format)
     config = SessionConfig(
-        format=fmt.name,
+        format=get(format).name,
         policy=load(policy),
         model=None,
         window=window,
         max_output=reserved_output(window, max_output),
         adopt="group",
     )
+    fmt = config.fmt
     path = [fmt.parse(plain(raw), index=i).placed(i) for i, raw in enumerate(whole_list(messages))]
     options = Options(system=system, tools=tools)
     space = room(config, Calibration(), fmt, options)

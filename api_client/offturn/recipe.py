@@ -9,44 +9,53 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from secrets import token_hex
 
 from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
-from offturn.remote import Remote, aligned, asks, request
+from offturn.outlasting import OUTAGE_SECONDS, outlasting
+from offturn.progress import Progress
+from offturn.remote import Remote
 from offturn.stopping import stop
 from offturn.store.errors import StoreFull, StoreUnavailable, UnknownVersion
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
 from offturn.store.sessions import SessionStore
-from offturn.summarise import Paid, PaidInSession, Unavailable, Written, summarise
+from offturn.summarise import PaidInSession, Unavailable
 from offturn.summarizer import AnySummarizer
-from offturn_config.errors import InvalidSetting, OffturnError
+from offturn.writing import Means, priced, write
+from offturn_config.errors import OffturnError
 from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
-from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Economics
+from offturn_engine.compaction import Compaction
 from offturn_engine.draft import Candidate
-from offturn_engine.economics import PriceOf, account, unpriced
-from offturn_engine.errors import SummarizerError
-from offturn_engine.outcome import NO_GAIN, Compacted, Failed, Outcome, Pruned, Skipped, Superseded, finish, name
-from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, plan, widen
-from offturn_engine.render import render
+from offturn_engine.economics import PriceOf, unpriced
+from offturn_engine.errors import UnknownFormat
+from offturn_engine.fallback import fall_back
+from offturn_engine.outcome import (
+    LIMITED,
+    NO_GAIN,
+    TOO_DENSE,
+    Cause,
+    Compacted,
+    Failed,
+    Outcome,
+    Pruned,
+    Skipped,
+    Superseded,
+    finish,
+    name,
+)
+from offturn_engine.plan import HEAD_TRIMMED, PruneOnly, Skip, apply, plan, widen
 
 LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
 LONGEST_BACKOFF_MS = 300_000
+SHORTEST_DELAY_MS = 500
 DEFERRED_MS = 30_000
+NOT_ITS_FAULT = StoreFull | UnknownVersion | UnknownFormat  # wait for room, or for a release that can read it
 LONGEST_RETRY_AFTER = 3_600  # seconds: a provider may say anything
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What jobs are done with."""
-
-    summarizer: AnySummarizer
-    prices: PriceOf
-    remote: Remote | None
 
 
 async def run(
@@ -57,34 +66,36 @@ async def run(
     summarizer: AnySummarizer,
     lease_ms: int = LEASE_MS,
     worker_id: str = "",
+    patience: float = math.inf,
+    hourly: int | None = None,
     prices: PriceOf = unpriced,
     remote: Remote | None = None,
 ) -> Outcome:
     """Compact one session if it is due and free.
 
-    prices: for the account in the record. remote: endpoints for policies that let a provider compact; without them, and
-    where they fail for good, the summarizer does it.
-
+    A result outlasts an outage of a minute. patience: seconds without progress after which the job ends. hourly: automatic
+    compactions a session may have an hour. prices: for the account in the record. remote: endpoints for policies that let
+    a provider compact.
     Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
     unexpected error is raised too, after the session was handed back with a delay.
     """
     try:
-        claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms)
+        claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms, worker=worker_id, hourly=hourly)
     except UnknownVersion as error:  # it stays due, for a worker of the release that wrote it
-        return Failed(kind=type(error).__name__, deferred=True)
+        return Failed(kind=type(error).__name__, cause="store")
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
     try:
-        outcome = await _while_held(key, store, claim, Means(summarizer, prices, remote), lease_ms)
+        outcome = await _while_held(key, store, claim, Means(summarizer, prices, remote), lease_ms, patience)
     except StoreUnavailable:
         raise
-    except (
-        OffturnError
-    ) as error:  # a full store, or a record this release cannot read: wait for room, or for one that can
-        outcome = Failed(kind=type(error).__name__, deferred=isinstance(error, StoreFull | UnknownVersion))
+    except OffturnError as error:
+        cause: Cause = "store" if isinstance(error, NOT_ITS_FAULT) else "job"
+        outcome = Failed(kind=type(error).__name__, cause=cause)
     except asyncio.CancelledError:
         with suppress(OffturnError):  # the lease runs out by itself, and a cancellation must arrive
-            await asyncio.shield(_finish(key, store, doorbell, claim, Superseded(reason="cancelled"), worker_id))
+            outcome = Superseded(reason="cancelled")
+            await asyncio.shield(_finish(key, store, doorbell, claim, outcome, worker_id, seconds=0))
         raise
     except Exception:
         with suppress(OffturnError):
@@ -94,7 +105,7 @@ async def run(
     return outcome
 
 
-async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Means) -> Outcome:
+async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Means, progress: Progress) -> Outcome:
     job = await load(key, store, claim)
     if not isinstance(job, Job):
         return job
@@ -110,39 +121,34 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Me
         reason=job.reason,
         focus=claim.focus,
         note=claim.note,
+        failures=claim.attempts - 1,
     )
     if isinstance(planned, Skip):
-        return Skipped(reason=planned.reason)
+        return _undone(planned.reason)
     if isinstance(planned, PruneOnly):
-        return await _publish(key, store, claim, job, means.prices, planned.candidate)
-    if means.remote is not None and asks(job.policy, job.fmt, job.model):
-        planned = await asyncio.to_thread(aligned, planned)
-    written = await _written(planned, job, means, PaidInSession(store, key, claim.incarnation))
+        return await _publish(key, store, claim, job, means, planned.candidate)
+    paid = PaidInSession(store, key, claim.incarnation, progress)
+    planned, written = await write(planned, job, means, paid)
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
-        return Failed(kind=written.kind, retry_after=written.retry_after)
+        cause: Cause = "limit" if written.kind == LIMITED else "provider"
+        return Failed(kind=written.kind, retry_after=written.retry_after, cause=cause)
     if isinstance(written, Unavailable):
-        facts = partial(apply, planned, NO_SECTIONS, spent=written.spent, provisional=True)
-        return await _publish(
-            key, store, claim, job, means.prices, await asyncio.to_thread(facts), fallback=written.kind
-        )
-    told = partial(apply, planned, written.sections, spent=written.spent, model=written.model, opaque=written.opaque)
-    outcome = await _publish(key, store, claim, job, means.prices, await asyncio.to_thread(told))
+        candidate = await asyncio.to_thread(fall_back, planned, written.spent)
+        if candidate is None:
+            kept: Cause = "provider" if written.try_again else "job"
+            return Failed(kind=written.kind, retry_after=written.retry_after, cause=kept)
+        return await _publish(key, store, claim, job, means, candidate, fallback=written.kind)
+    told = partial(
+        apply,
+        planned,
+        written.sections,
+        spent=written.spent,
+        model=written.model,
+        head_trimmed=written.head_trimmed,
+        opaque=written.opaque,
+    )
+    outcome = await _publish(key, store, claim, job, means, await asyncio.to_thread(told))
     return replace(outcome, masked=written.masked) if isinstance(outcome, Compacted) else outcome
-
-
-async def _written(planned: Summarise, job: Job, means: Means, paid: Paid) -> Written | Unavailable:
-    """By the provider where the policy wants it and it can, else, and where it fails for good, by the summarizer."""
-    if means.remote is not None and job.model and asks(job.policy, job.fmt, job.model):
-        asked = await asyncio.to_thread(request, planned, job.base, job.model)
-        try:
-            reply = await means.remote.compact(asked)
-            return Written(NO_SECTIONS, reply.spent, reply.opaque.model, opaque=reply.opaque)
-        except InvalidSetting:  # no key for this provider
-            pass
-        except SummarizerError as error:
-            if error.retryable and not job.pressing:
-                return Unavailable(error.kind, True, error.retry_after or 0, NOTHING_SPENT)
-    return await summarise(planned, means.summarizer, paid)
 
 
 async def _publish(
@@ -150,32 +156,40 @@ async def _publish(
     store: SessionStore,
     claim: Claim,
     job: Job,
-    prices: PriceOf,
+    means: Means,
     candidate: Candidate,
     *,
     fallback: str = "",
 ) -> Outcome:
     if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=job.policy.size.minimum_gain):
-        return Failed(kind=rejected.reason) if rejected.broken else Skipped(reason=NO_GAIN)
-    reply = await _commit(key, store, claim, job, prices, candidate)
+        if rejected.broken:
+            return Failed(kind=rejected.reason)
+        return _undone(TOO_DENSE if rejected.reason == TOO_DENSE else NO_GAIN)
+    reply = await _commit(key, store, claim, job, means, candidate)
     if reply == Refused(why="fuller"):
         # An emergency covered more while the model was paid: put the summary over all of it.
-        now = await load(key, store, claim)
+        now = await outlasting(partial(load, key, store, claim))
         if isinstance(now, Job):
             candidate = await asyncio.to_thread(widen, candidate, now.path, now.base.covered)
             if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=-math.inf):
                 return Failed(kind=rejected.reason)
-            reply = await _commit(key, store, claim, replace(now, base=job.base), prices, candidate)
+            reply = await _commit(key, store, claim, replace(now, base=job.base), means, candidate)
     if not isinstance(reply, Committed):
         return Superseded(reason=reply.why if isinstance(reply, Refused) else "gone")
     return _published(reply.number, candidate.compaction, fallback)
 
 
+def _undone(reason: str) -> Outcome:
+    """Nothing was published, for a reason that is no bug."""
+    return Failed(kind=TOO_DENSE) if reason == TOO_DENSE else Skipped(reason=reason)
+
+
 async def _commit(
-    key: SessionKey, store: SessionStore, claim: Claim, job: Job, prices: PriceOf, candidate: Candidate
+    key: SessionKey, store: SessionStore, claim: Claim, job: Job, means: Means, candidate: Candidate
 ) -> CommitReply:
-    economics = await asyncio.to_thread(_priced, job, prices, candidate)
-    return await store.commit(
+    economics = await asyncio.to_thread(priced, job, means.prices, candidate)
+    commit = partial(
+        store.commit,
         key,
         incarnation=claim.incarnation,
         epoch=claim.epoch,
@@ -187,12 +201,7 @@ async def _commit(
         claim=claim,
         op=token_hex(16),
     )
-
-
-def _priced(job: Job, prices: PriceOf, candidate: Candidate) -> Economics:
-    before = render(job.path, job.base, job.fmt).items
-    after = candidate.rendering.items
-    return account(candidate.compaction, before, after, factor=job.factor, model=job.model, prices=prices)
+    return await outlasting(commit)
 
 
 def _published(number: int, record: Compaction, fallback: str) -> Outcome:
@@ -207,30 +216,40 @@ def _published(number: int, record: Compaction, fallback: str) -> Outcome:
         over_target=record.over_target,
         provisional=record.provisional,
         fallback=fallback,
+        head_trimmed=record.concessions.get(HEAD_TRIMMED, 0),
     )
 
 
-async def _while_held(key: SessionKey, store: SessionStore, claim: Claim, means: Means, lease_ms: int) -> Outcome:
-    """Work while the lease is renewed; a lost lease closes whatever is open, a model's stream included."""
-    work = asyncio.create_task(_compact(key, store, claim, means))
+async def _while_held(
+    key: SessionKey, store: SessionStore, claim: Claim, means: Means, lease_ms: int, patience: float
+) -> Outcome:
+    """Work while the lease is renewed; a lost lease, and no progress, close whatever is open, a model's stream included."""
+    progress = Progress()
+    work = asyncio.create_task(_compact(key, store, claim, means, progress))
     lease = asyncio.create_task(_renew(key, store, claim, lease_ms))
+    stalled = asyncio.create_task(progress.stalled(patience))
     try:
-        await asyncio.wait((work, lease), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((work, lease, stalled), return_when=asyncio.FIRST_COMPLETED)
         if work.done():
             return work.result()
+        if stalled.done():
+            return Failed(kind="stalled")
         lease.result()  # raises what ended it, if it was not the claim
         meta = await store.meta(key)
         return Superseded(reason="claim_lost" if meta is None or meta.epoch == claim.epoch else "epoch")
     finally:
-        await stop(work, lease)
+        await stop(work, lease, stalled)
 
 
 async def _renew(key: SessionKey, store: SessionStore, claim: Claim, lease_ms: int) -> None:
     held = True
     while held:
         await asyncio.sleep(lease_ms / 4_000)
-        with suppress(StoreUnavailable, StoreFull):
-            held = await store.renew(key, claim=claim, lease_ms=lease_ms)
+        with suppress(StoreUnavailable, StoreFull, TimeoutError):
+            async with asyncio.timeout(
+                lease_ms / 4_000
+            ):  # a silent server: the first to be heard again must be this one
+                held = await store.renew(key, claim=claim, lease_ms=lease_ms)
 
 
 async def _finish(
@@ -240,26 +259,33 @@ async def _finish(
     claim: Claim,
     outcome: Outcome,
     worker_id: str,
+    *,
+    seconds: float = OUTAGE_SECONDS,
 ) -> None:
-    finished = await store.finish(
+    release = partial(
+        store.finish,
         key,
         claim=claim,
         outcome=finish(outcome),
         backoff_ms=_backoff(outcome, claim),
         detail=_detail(outcome, worker_id),
     )
+    finished = await outlasting(release, seconds=seconds)  # a second one is refused: the claim is gone
     if isinstance(finished, Finished) and finished.ring:
-        with suppress(StoreUnavailable):  # the session is due: every worker's sweep rings again
+        with suppress(OffturnError):  # the session is due: every worker's sweep rings again
             await doorbell.ring(key, finished.request_no)
 
 
 def _backoff(outcome: Outcome, claim: Claim) -> int:
     if not isinstance(outcome, Failed):
         return 0
-    if outcome.deferred:
+    if outcome.cause == "store":
         return DEFERRED_MS
+    if outcome.cause == "limit":
+        return max(SHORTEST_DELAY_MS, int(outcome.retry_after * 1000))
+    tries = claim.attempts + claim.failures - 1
     asked = int(min(outcome.retry_after, LONGEST_RETRY_AFTER) * 1000)
-    return max(asked, min(FIRST_BACKOFF_MS << (claim.attempts - 1), LONGEST_BACKOFF_MS))
+    return max(asked, min(FIRST_BACKOFF_MS << min(tries, 16), LONGEST_BACKOFF_MS))
 
 
 def _detail(outcome: Outcome, worker_id: str) -> dict[str, str | int | bool]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from offturn.config import SessionConfig
 from offturn_engine.formats.anthropic import Anthropic
 from offturn_engine.messages import Json, Message, ThinkingPart
-from offturn_engine.tools import family
+from offturn_engine.protect import may_clear
 
 Method = Literal["messages.create", "beta.messages.create", "chat.completions.create"]
 
@@ -99,13 +99,15 @@ def _unmark(content: Json) -> None:
 
 
 def _clearing(config: SessionConfig, path: Sequence[Message]) -> list[dict[str, Json]]:
-    """Thinking first, as the API wants it, and only where the model thinks: the API refuses that edit without."""
+    """Thinking first, as the API wants it, and only where the model thinks: the API refuses that edit without.
+
+    The provider judges by tool, not by call: a tool with one result that must stay is left out as a whole.
+    """
     prune = config.policy.prune
     edits: list[dict[str, Json]] = []
     if any(isinstance(part, ThinkingPart) for message in path for part in message.parts):
         edits.append({"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": 1}})
-    names = sorted({call.name for message in path for _, call in message.calls})
-    kept = [n for n in names if n in prune.never or (prune.only == "reproducible" and family(n) == "other")]
+    kept = sorted({c.name for message in path for _, c in message.calls if not may_clear(c, prune)})
     edit: dict[str, Json] = {
         "type": "clear_tool_uses_20250919",
         "trigger": {"type": "input_tokens", "value": config.limits.soft},

@@ -15,7 +15,6 @@ from offturn.view import Options, View
 from offturn_engine.errors import CannotFit
 from offturn_engine.tokens import FACTOR_MOST
 
-VIEWS = 3  # in a row; the provider's next refusal is final
 REFUSED = "the provider refused smaller views as well, the last one had"
 ALLOWED = (
     "the provider takes requests of about {} tokens, the window of {} lets them be larger: views of this handle keep to "
@@ -67,7 +66,7 @@ class Shrinking:
         calibration = config.calibration(cache.meta.calibration if cache.meta else None)
         space = room(config, calibration, cache.fmt, self.limited(config, options)[0])
         limit = min(space.limit, _shrunk(tokens))
-        if self.views == VIEWS:
+        if self.views >= config.policy.failure.reactive:
             raise CannotFit(tokens, limit, REFUSED)
         whole = sent.estimate + sent.declared + (pending if said.tokens else 0)
         share = whole * limit // max(1, tokens) - sent.declared

@@ -38,7 +38,8 @@ class Trigger(Group):
         default=None, description="windows of this size or more do without soft_tokens"
     )
     buffer: Tokens = Field(
-        default=0, description="taken off the soft level, or off the usable window where none is set"
+        default=0,
+        description="taken off the soft level, or off the usable window where none is set; at most a quarter of that",
     )
     small_window: Tokens | None = Field(default=None, description="windows below this start at small_window_soft")
     small_window_soft: Share | None = Field(default=None, description="soft level of small windows, where it is higher")
@@ -59,6 +60,11 @@ class Trigger(Group):
     most_per_hour: Count = Field(default=0, description="automatic compactions per session and hour; 0: no limit")
     estimator: Literal["calibrated", "bytes4"] = Field(
         default="calibrated", description="how a view is measured: estimates corrected by usage, or bytes / 4"
+    )
+    largest_result: Annotated[int, Field(ge=10_000, strict=True)] = Field(
+        default=10_000,
+        description="largest tool result the host lets through: room for one stays free above the soft level, "
+        "at most a quarter of the window",
     )
     pct_override: Annotated[int, Field(ge=1, le=100)] | None = Field(
         default=None, description="percent of the window; takes the place of every soft level"
@@ -146,6 +152,11 @@ class Human(Group):
         description="block after the summary; the template's own section; or messages before the summary",
     )
 
+    @property
+    def sacred(self) -> bool:
+        """Is a compaction to fail rather than leave a word of them out? They are then a section of their own."""
+        return self.budget == "unlimited" and self.placement == "section"
+
 
 class Summary(Group):
     """What the summarizer writes."""
@@ -174,7 +185,8 @@ class Summary(Group):
     one_call: bool = Field(default=False, description="a middle too long for one call is sampled instead of chunked")
     ledger_first: bool = Field(default=False, description="no model is asked where the ledger alone reaches the target")
     trim: bool = Field(
-        default=False, description="a request the summarizer refuses as too long loses its oldest groups, one by one"
+        default=False,
+        description="where the summarizer cannot take all at once, the oldest groups are left out instead of chunked",
     )
 
 
@@ -218,10 +230,14 @@ class Failure(Group):
     """What happens where a summary fails."""
 
     attempts: Annotated[int, Field(ge=1, le=20)] = Field(
-        default=3, description="failed jobs before the ledger does without the model"
+        default=3, description="jobs that failed before the model is done without"
     )
     order: tuple[Literal["extractive", "trim", "keep"], ...] = Field(
-        default=("extractive", "keep"), description="what is tried then"
+        default=("extractive", "keep"),
+        description="what takes the place of a summary: ledger and human words; a view without its oldest groups; nothing new",
+    )
+    reactive: Annotated[int, Field(ge=1, le=10)] = Field(
+        default=3, description="smaller views in a row after a provider said that a prompt was too long"
     )
     too_dense: Annotated[int, Field(ge=1)] = Field(
         default=3, description="compactions in a row without progress that open the session's breaker"

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 SMALLEST_WINDOW = 256
 LARGEST_WINDOW = 10_000_000
-LARGEST_RESULT = 10_000  # tokens one tool result may add between the soft level and the end of the window
 HARD = 0.85
 UNLIMITED = 10**9  # tokens no transcript reaches
 LATE_SOFT = 0.80  # from here the hard level is halfway from soft to the end of the window
@@ -48,8 +47,8 @@ def resolve(policy: Policy, window: int, max_output: int) -> Limits:
     usable = _usable(window, max_output)
     trigger, size, after = policy.trigger, policy.size, policy.after
     soft = _soft(policy, window, usable)
-    hard = max(min(int(window * hard_share(policy)), usable), soft)
-    target = soft if size.target is None else min(tokens(size.target, window), _half(soft, size.target))
+    hard = max(min(int(window * hard_share(policy, soft / window)), usable), soft)
+    target = soft if size.target is None else min(tokens(size.target, window), _half(soft, policy))
     tail = tokens(policy.boundary.tail, soft if policy.boundary.tail_of == "soft" else window)
     most = policy.boundary.tail_maximum
     human = policy.human.budget
@@ -84,12 +83,13 @@ def tokens(amount: Amount, whole: int) -> int:
     return int(whole * amount) if isinstance(amount, float) else min(amount, whole)
 
 
-def hard_share(policy: Policy) -> float:
-    """The hard level as a share of the window."""
+def hard_share(policy: Policy, soft: float) -> float:
+    """The hard level as a share of the window; `soft`: the soft level as one."""
     trigger = policy.trigger
-    if trigger.hard is not None:
-        return trigger.hard
-    return HARD if trigger.soft is None or trigger.soft < LATE_SOFT else (trigger.soft + 1) / 2
+    late = HARD if soft < LATE_SOFT else (soft + 1) / 2
+    if trigger.hard is None:
+        return late
+    return max(trigger.hard, late) if trigger.pct_override is not None else trigger.hard
 
 
 def window_filled(policy: Policy, view: int, *, output: Callable[[int], int]) -> int:
@@ -122,7 +122,7 @@ def _soft(policy: Policy, window: int, usable: int) -> int:
         levels.append(int(window * _soft_share(policy, window)))
     if trigger.soft_tokens is not None and (trigger.soft_tokens_below is None or window < trigger.soft_tokens_below):
         levels.append(trigger.soft_tokens)
-    level = min(levels) - min(trigger.buffer, window // 4)
+    level = min(levels) - min(trigger.buffer, usable // 4)
     return max(level, min(trigger.minimum_soft_tokens, int(usable * HARD)))
 
 
@@ -133,9 +133,10 @@ def _soft_share(policy: Policy, window: int) -> float:
     return max(share, trigger.small_window_soft or 0.0) if small else share
 
 
-def _half(soft: int, target: Amount) -> int:
-    """An absolute target is at most half the soft level of a small window; a share means what it says."""
-    return soft if isinstance(target, float) else soft // 2
+def _half(soft: int, policy: Policy) -> int:
+    """An absolute target, or one of a forced soft level, is at most half of that; else a share means what it says."""
+    shares = isinstance(policy.size.target, float) and policy.trigger.pct_override is None
+    return soft if shares else soft // 2
 
 
 def _at_least(amount: int, least: int, most: int) -> int:
@@ -164,11 +165,16 @@ def _usable(window: int, max_output: int) -> int:
 def _refuse_impossible(policy: Policy, limits: Limits) -> None:
     name = f"policy {policy.name!r} with window {limits.window}"
     trigger, target, soft = policy.trigger, limits.target, limits.soft
-    largest = min(LARGEST_RESULT, limits.window // 4)
-    if trigger.soft is not None and trigger.soft >= hard_share(policy):
-        raise InvalidPolicy(f"{name}: trigger.soft {trigger.soft} must be below trigger.hard {hard_share(policy)}")
+    parameter = "trigger.pct_override (OFFTURN_AUTOCOMPACT_PCT)" if trigger.pct_override else "trigger.soft"
+    largest = min(trigger.largest_result, limits.window // 4)
+    hard = int(limits.window * hard_share(policy, soft / limits.window))
     if soft <= 0:
-        raise InvalidPolicy(f"{name}: the soft level is {soft} tokens: lower trigger.buffer or max_output")
+        raise InvalidPolicy(f"{name}: the soft level is {soft} tokens: raise {parameter} or lower max_output")
+    if soft >= hard:
+        raise InvalidPolicy(
+            f"{name}: the soft level of {soft} tokens must be below the hard one of {hard}: "
+            f"lower {parameter} or raise trigger.hard"
+        )
     if limits.tail > target:
         raise InvalidPolicy(
             f"{name}: the tail of {limits.tail} tokens is larger than the target of {target}: "
@@ -187,5 +193,5 @@ def _refuse_impossible(policy: Policy, limits: Limits) -> None:
     if soft + limits.summary + largest > limits.window:
         raise InvalidPolicy(
             f"{name}: soft {soft} + summary {limits.summary} + one tool result of {largest} tokens exceed the window: "
-            "lower trigger.soft"
+            f"lower {parameter}"
         )

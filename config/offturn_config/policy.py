@@ -33,8 +33,8 @@ from offturn_config.limits import Limits, resolve
 class Policy(Group):
     """One policy. Equal values have equal `hash`."""
 
-    name: str
-    about: str
+    name: str = Field(description="what hosts choose it by")
+    about: str = Field(description="what it does, in a sentence")
     trigger: Trigger
     size: Size
     prune: Prune

@@ -41,11 +41,13 @@ Url = Annotated[str, AfterValidator(_url)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class _Settings(BaseSettings):
+class _Base(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="forbid", populate_by_name=True, env_ignore_empty=True
     )
 
+
+class _Settings(_Base):
     store_url: Url = Field(default="redis://localhost:6379/0", repr=False, description="where sessions are kept")
     queue_url: Url | None = Field(default=None, repr=False, description="where jobs are queued; unset: the store")
 
@@ -55,6 +57,14 @@ class ClientSettings(_Settings):
 
     tenant: Annotated[str, AfterValidator(_tenant)] = Field(default="default", description="whose sessions")
     timeout: Seconds = Field(default=2.0, description="deadline of one call, seconds")
+
+
+class TriggerSettings(_Base):
+    """What a host's client reads where a session's policy is chosen."""
+
+    autocompact_pct: int | None = Field(
+        default=None, ge=1, le=100, description="percent of the window from which a compaction is wanted"
+    )
 
 
 class WorkerSettings(_Settings):
@@ -91,9 +101,27 @@ class WorkerSettings(_Settings):
     )
     timeout: Seconds = Field(default=10.0, description="deadline of one Redis reply, seconds")
     max_jobs: int = Field(default=4, ge=1, le=100, description="jobs at a time in this process")
-    job_timeout: Seconds = Field(default=600.0, description="longest run of one job, seconds")
+    max_workers: int = Field(
+        default=100,
+        ge=1,
+        le=10_000,
+        description="processes at most, all pods together; each looks that far into the queue",
+    )
+    job_timeout: Seconds = Field(default=600.0, description="longest a job runs without getting on, seconds")
+    compactions_per_hour: int = Field(
+        default=60, ge=1, le=200, description="automatic compactions of one session in an hour"
+    )
+    tenant_jobs: int | None = Field(default=None, ge=1, description="jobs at a time of one tenant; unset: no limit")
+    requests_per_minute: int | None = Field(
+        default=None, ge=1, description="requests of all workers to one provider in a minute; unset: no limit"
+    )
+    tokens_per_minute: int | None = Field(
+        default=None, ge=1, description="tokens of all workers to one provider in a minute; unset: no limit"
+    )
     lease_ms: int = Field(default=4000, ge=1000, le=600_000, description="claim and arq lock, renewed four times in it")
-    poll_seconds: Seconds = Field(default=0.1, description="between two looks at the queue")
+    poll_seconds: Seconds = Field(
+        default=0.5, description="between two looks at the queue, where no ring wakes the worker"
+    )
     sweep_seconds: Seconds = Field(default=1.0, description="between two looks at the due set, jittered by half")
     drain_seconds: float = Field(default=25.0, ge=0, allow_inf_nan=False, description="for running jobs after SIGTERM")
     health_host: str = Field(default="127.0.0.1", min_length=1, description="address of /livez and /readyz")
@@ -115,7 +143,7 @@ class WorkerSettings(_Settings):
         return value
 
 
-S = TypeVar("S", bound=_Settings)
+S = TypeVar("S", bound=_Base)
 
 
 def load_client_settings(**overrides: Any) -> ClientSettings:
@@ -128,9 +156,15 @@ def load_worker_settings(**overrides: Any) -> WorkerSettings:
     return _load(WorkerSettings, overrides)
 
 
+def load_trigger_settings() -> TriggerSettings:
+    """What the environment says of triggers, and nothing else of it. Raises InvalidSetting."""
+    return _load(TriggerSettings, {})
+
+
 def unknown_variables() -> list[str]:
     """Set variables that start like ours and that nothing reads: typing errors, mostly. Sorted."""
-    fields = {*ClientSettings.model_fields, *WorkerSettings.model_fields, "secrets_dir"}
+    kinds = (ClientSettings, WorkerSettings, TriggerSettings)
+    fields = {"secrets_dir", *(name for kind in kinds for name in kind.model_fields)}
     known = {f"{PREFIX}{field.upper()}" for field in fields}
     return sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from offturn_engine.draft import Candidate
 from offturn_engine.invariants import Shown, violations
+from offturn_engine.outcome import TOO_DENSE
 from offturn_engine.ranges import inside
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Why not: `no_gain`, `covers_less`, or the names of broken invariants (a bug of ours)."""
+    """Why not: `no_gain`, `too_dense` (human words gave way under a policy that never cuts them), `covers_less`, or the names of broken invariants (a bug of ours)."""
 
     reason: str
     broken: tuple[str, ...] = ()
@@ -24,5 +25,7 @@ def accept(candidate: Candidate, *, minimum_gain: float) -> Rejected | None:
         return Rejected("covers_less")
     if record.tokens_before - record.tokens_after < record.tokens_before * minimum_gain:
         return Rejected("no_gain")
+    if draft.human_rules.sacred and (record.audit.human_cut or record.audit.human_by_handle):
+        return Rejected(TOO_DENSE)
     broken = violations(Shown(draft.path, record, candidate.rendering, draft.fmt))
     return Rejected("broken_invariant", tuple(broken)) if broken else None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 
 from offturn_config.groups import Human
+from offturn_config.limits import UNLIMITED
 from offturn_engine.boundaries import Split
 from offturn_engine.compaction import (
     NO_SECTIONS,
@@ -36,6 +37,7 @@ from offturn_engine.messages import Edit, Message
 from offturn_engine.ranges import Ranges, contains, label, union
 from offturn_engine.render import Rendering, render
 from offturn_engine.templates import ALL_USER_MESSAGES, NINE_SECTION, TEMPLATES
+from offturn_engine.tokens import estimate_text
 from offturn_engine.turns import last_unanswered
 
 SUMMARY_HEAD = "[Summary of messages "
@@ -121,12 +123,17 @@ def floor(draft: Draft) -> int:
     return render(draft.path, _record(draft), draft.fmt).tokens
 
 
+def human_tokens(draft: Draft) -> int:
+    """Tokens of all human messages the draft covers, word for word."""
+    return estimate_text(render_human(account(draft).human, budget=UNLIMITED).text)
+
+
 def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     """The record and view of a draft; `known` spares the account where only texts and edits changed."""
     told = known if known and known.split is draft.split else account(draft)
     bare = _record(draft)
     skip = () if bare.replay is None else (bare.replay,)
-    block = render_human(told.human, budget=draft.human_budget, skip=skip, order=draft.human_rules.order)
+    block = render_human(told.human, budget=_block_budget(draft), skip=skip, order=draft.human_rules.order)
     listed = render_ledger(told.facts, budget=draft.ledger_budget)
     sections = draft.sections if draft.sections.titles else draft.base.sections
     audit = Audit(
@@ -146,6 +153,15 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     bare_size = after - sum(item.tokens for item in rendering.items if item.kind == "restore")
     sized = record.model_copy(update={"tokens_after": after, "over_target": bare_size > draft.target})
     return Candidate(draft, sized, rendering, told)
+
+
+def _block_budget(draft: Draft) -> int:
+    """Room for human messages in the summary: where some stay as messages before it, what these leave."""
+    if draft.human_rules.placement != "messages" or draft.split is None:
+        return draft.human_budget
+    covered = covered_by(draft)
+    head = draft.path[: draft.split.tail]
+    return draft.human_budget - sum(m.tokens for m in head if m.origin == "human" and not contains(covered, m.seq))
 
 
 def _record(draft: Draft) -> Compaction:

@@ -19,7 +19,7 @@ from offturn_engine.errors import CannotFit
 from offturn_engine.groups import pair, pending
 from offturn_engine.invariants import legal_cut_points
 from offturn_engine.messages import Edit, Message, TextPart
-from offturn_engine.prune import prune
+from offturn_engine.prune import pressed, prune
 from offturn_engine.ranges import contains, length
 from offturn_engine.turns import last_unanswered
 
@@ -94,7 +94,7 @@ def _tail_results(draft: Draft, policy: Prune) -> Iterator[Draft]:
     turn = {m.seq for m in draft.path[asked:]} if asked is not None else set[int]()
     edited = {(e.seq, e.part): e for e in draft.edits}
     for protected in ((turn,) if turn else ()) + (set[int](),):
-        report = prune(tail, policy=policy, protected=protected, edited=edited, goal=None)
+        report = prune(tail, policy=pressed(policy), protected=protected, edited=edited, goal=None)
         if report.edits:
             edited |= {(e.seq, e.part): e for e in report.edits}
             draft = draft.conceding("tail_results", len(report.edits), edits=tuple(edited.values()))

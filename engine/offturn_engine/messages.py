@@ -106,13 +106,14 @@ class Message:
         return tuple((i, p) for i, p in enumerate(self.parts) if isinstance(p, ToolResultPart))
 
 
-Rule = Literal["stub", "duplicate", "arguments", "middle-cut"]
+Rule = Literal["stub", "duplicate", "arguments", "middle-cut", "image", "reasoning"]
 
 
 class Edit(BaseModel):
     """A recorded change to one part of one message, applied when a view is rendered; the log keeps the original.
 
-    `text` replaces a result's or a text part's text; `arguments` (a JSON value) replaces a call's arguments.
+    `text` replaces a result's or a text part's text, or an image; `arguments` (a JSON value) replaces a call's arguments.
+    An edit of rule `reasoning` has neither: the part is left out.
     """
 
     model_config = ConfigDict(frozen=True)

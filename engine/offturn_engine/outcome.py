@@ -6,10 +6,20 @@ Outcomes are values; only a bug or a lost store raises.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "failed", "deferred"]
+Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "failed", "unavailable", "deferred"]
 """The outcome's name in the store's finish script."""
+
+
+Cause = Literal["job", "provider", "limit", "store"]
+
+_FAILED: dict[Cause, Finish] = {
+    "job": "failed",
+    "provider": "unavailable",
+    "limit": "deferred",
+    "store": "deferred",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +28,7 @@ class Compacted:
 
     fallback: why the model that was asked did not write it (a kind of trouble); "" where it did, or none was asked.
     masked: secrets taken out of the transcript before the summarizer got it.
+    head_trimmed: messages that left the view without being summarised, or that the summarizer had no room for.
     """
 
     generation: int
@@ -28,6 +39,7 @@ class Compacted:
     provisional: bool = False
     fallback: str = ""
     masked: int = 0
+    head_trimmed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,20 +69,28 @@ class Superseded:
 class Failed:
     """The job could not finish. It stays due and is tried again after `retry_after` seconds.
 
-    deferred: neither the session nor its summarizer is to blame, so the attempt does not count.
+    cause: `job` counts towards parking the session; trouble of a `provider`, a `limit` of ours, and a `store` that is full
+    or holds a record of another release do not.
     """
 
     kind: str
     retry_after: float = 0.0
-    deferred: bool = False
+    cause: Cause = "job"
 
 
 Outcome: TypeAlias = Compacted | Pruned | Skipped | Superseded | Failed
 
+LIMITED = "limited"
+"""The kind of a failure that is a limit of ours: the provider was not asked."""
+
+TOO_DENSE: Final = "too_dense"
+"""The kind of a failure that is the conversation's: what may not be left out is above the ceiling by itself."""
+
 NO_GAIN = "no_gain"
 NOTHING_TO_COVER = "nothing_to_cover"
 
-_HOLDING = frozenset({NO_GAIN, NOTHING_TO_COVER})
+
+_HOLDING = frozenset({NO_GAIN, NOTHING_TO_COVER, TOO_DENSE})
 """Reasons that hold until the session has grown: without that, a view that cannot shrink would be due at once again."""
 
 
@@ -85,8 +105,10 @@ def finish(outcome: Outcome) -> Finish:
             return "no-gain" if reason in _HOLDING else "skipped"
         case Superseded():
             return "superseded"
-        case Failed(deferred=deferred):
-            return "deferred" if deferred else "failed"
+        case Failed(kind=kind) if kind == TOO_DENSE:  # held, and a strike: trying again would end the same way
+            return "no-gain"
+        case Failed(cause=cause):
+            return _FAILED[cause]
 
 
 def name(outcome: Outcome) -> str:

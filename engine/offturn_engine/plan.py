@@ -18,7 +18,7 @@ from offturn_config.limits import Limits
 from offturn_config.policy import Policy
 from offturn_engine.boundaries import Shape, Split, least_tail, split
 from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Opaque, Reason, Sections, Spent
-from offturn_engine.draft import Candidate, Draft, assemble, floor
+from offturn_engine.draft import Candidate, Draft, assemble, floor, human_tokens
 from offturn_engine.errors import CannotFit
 from offturn_engine.fit import concede, without_turn
 from offturn_engine.formats.base import Format
@@ -26,18 +26,29 @@ from offturn_engine.hide import hidden
 from offturn_engine.language import detect
 from offturn_engine.messages import Edit, Message
 from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of
-from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER
-from offturn_engine.protect import newest
-from offturn_engine.prune import prune
+from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER, TOO_DENSE
+from offturn_engine.prompt import output_cap
+from offturn_engine.protect import newest, with_newest_results
+from offturn_engine.prune import merged, prune
 from offturn_engine.ranges import Ranges, contains, minus, union
 from offturn_engine.render import render
 from offturn_engine.restore import Allowance, allowance, restores
+from offturn_engine.tiers import Estimates, levels, tier
+from offturn_engine.tokens import text_estimate
 from offturn_engine.turns import last_unanswered
+
+BELOW_TRIGGER = "below_trigger"
+HEAD_TRIMMED = "head_trimmed"
+"""The concession that counts messages nobody summarised: they left the view, or the summarizer's request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Nothing to do, and why: `below_phase_minimum`, `nothing_to_cover`, `no_gain` (no summary could save enough)."""
+    """Nothing to do, and why: `phases_off`, `below_phase_minimum`, `below_trigger`, `nothing_to_cover`, `no_gain`, `too_dense`.
+
+    no_gain: no summary could save enough. too_dense: too many summaries in a row have failed, or human words that this
+    policy never cuts are above the ceiling by themselves.
+    """
 
     reason: str
 
@@ -79,18 +90,28 @@ def plan(
     reason: Reason = "threshold",
     focus: str = "",
     note: str = "",
+    failures: int = 0,
 ) -> Plan:
-    """Decide what a compaction of this path would be. `limits` are in estimate units."""
+    """Decide what a compaction of this path would be. `limits` are in estimate units.
+
+    failures: jobs in a row that could not finish; only the tiers of rule K1 look at them.
+    """
     if not path:
         return Skip(NOTHING_TO_COVER)
     draft = _draft(path, base, fmt, policy, limits, reason)
     before = draft.tokens_before
-    if reason == "phase" and before < limits.phase_minimum:
-        return Skip("below_phase_minimum")
+    if reason == "phase" and (unwanted := _no_phase(before, policy, limits)):
+        return Skip(unwanted)
     goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
     parts = _split(path, base, policy, limits)
-    pruned, freed = _pruned(draft, parts, policy, limits, before - goal)
+    if policy.prune.when == "every-turn" and reason == "threshold" and before < limits.soft:
+        return _step(draft, parts, policy, limits)
+    if policy.tiers.enabled and reason == "threshold":
+        early = _tiered(draft, parts, policy, limits, failures)
+        if early is not None:
+            return early
     asked = policy.gate == "always_summarise" and parts.cover
+    pruned, freed = _pruned(draft, parts, policy, limits, None if asked else before - goal)
     if not asked and (before - freed <= goal or not parts.cover):
         candidate = assemble(pruned)
         saved = before - candidate.rendering.tokens
@@ -98,10 +119,9 @@ def plan(
             return PruneOnly(candidate)
     if not parts.cover:
         return Skip(NOTHING_TO_COVER)
-    draft = replace(draft, split=parts, restores=())
-    least = floor(draft)
-    if least <= limits.ceiling and before - least < before * policy.size.minimum_gain:
-        return Skip(NO_GAIN)
+    draft = replace(draft, split=parts, edits=pruned.edits if asked else draft.edits, restores=())
+    if (why := _hopeless(draft, policy, limits)) is not None:
+        return Skip(why)
     wanted = _summarise(draft, pruned.edits, policy, limits, focus, note)
     if policy.summary.ledger_first:
         candidate = apply(wanted, NO_SECTIONS)
@@ -117,11 +137,13 @@ def apply(
     spent: Spent = NOTHING_SPENT,
     model: str = "",
     provisional: bool = False,
+    head_trimmed: int = 0,
     opaque: Opaque | None = None,
 ) -> Candidate:
     """The candidate of a plan and what the summarizer wrote; empty sections: the ledger is the summary.
 
-    `opaque`: a provider's item for exactly what the plan covers; where more has to be covered, it goes.
+    head_trimmed: messages left out of the summarizer's request. opaque: a provider's item for exactly what the plan
+    covers; where more has to be covered, it goes.
     """
     draft = replace(
         wanted.draft,
@@ -132,6 +154,8 @@ def apply(
         model=model,
         provisional=provisional,
     )
+    if head_trimmed:
+        draft = draft.conceding(HEAD_TRIMMED, head_trimmed)
     try:
         return _restored(concede(draft, wanted.ceiling, wanted.policy.prune), wanted)
     except CannotFit as least:
@@ -242,36 +266,108 @@ def worth(amount: Amount, view: int) -> float:
     return view * amount if isinstance(amount, float) else amount
 
 
+def _no_phase(before: int, policy: Policy, limits: Limits) -> str:
+    """Why the end of a phase is no reason; "" where it is one."""
+    if not policy.trigger.phase:
+        return "phases_off"
+    return "below_phase_minimum" if before < limits.phase_minimum else ""
+
+
+def _hopeless(draft: Draft, policy: Policy, limits: Limits) -> str | None:
+    """Why no summary could be published; nobody is paid for one then."""
+    least, before = floor(draft), draft.tokens_before
+    if least <= limits.ceiling and before - least < before * policy.size.minimum_gain:
+        return NO_GAIN
+    if policy.human.sacred and least + human_tokens(draft) > limits.ceiling >= least_tail(draft.path):
+        return TOO_DENSE
+    return None
+
+
 def _level(policy: Policy, limits: Limits) -> int:
     """The size from which pruning alone is not enough."""
     return limits.soft if policy.gate == "if_above_trigger" else limits.target
 
 
-def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: int) -> tuple[Draft, int]:
+def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: int | None) -> tuple[Draft, int]:
+    """The draft after pruning, and the tokens that frees (estimated); None: all that may go goes."""
+    rules = policy.prune
     visible = [m for m in draft.path if not contains(draft.base.covered, m.seq)]
-    protected = {m.seq for m in draft.path[parts.tail :]} | newest(visible, policy.prune, limits.protected)
-    if policy.prune.style == "hidden":
-        never = policy.prune.never
-        gone, freed = hidden(visible, end=len(visible), keep=protected, never=never, goal=None)
-        hiding = replace(draft, split=Split(gone, parts.tail, draft.base.replay))
-        return (hiding if gone else draft), freed
+    protected = {m.seq for m in draft.path[parts.tail :]} | newest(visible, rules, limits.protected)
+    if rules.style == "hidden":
+        gone, freed = hidden(visible, policy=rules, keep=protected)
+        enough = freed > worth(rules.minimum_gain, draft.tokens_before)
+        return (replace(draft, split=Split(gone, parts.tail, draft.base.replay)), freed) if enough else (draft, 0)
     edited = {(e.seq, e.part): e for e in draft.edits}
-    report = prune(visible, policy=policy.prune, protected=protected, edited=edited, goal=goal)
-    return replace(draft, edits=(*draft.edits, *report.edits)), report.freed
+    measure = text_estimate(policy.trigger.estimator)
+    report = prune(visible, policy=rules, protected=protected, edited=edited, goal=goal, estimate=measure)
+    return replace(draft, edits=merged((*draft.edits, *report.edits))), report.freed
+
+
+def _step(draft: Draft, parts: Split, policy: Policy, limits: Limits) -> Skip | PruneOnly:
+    """Below the trigger: prune all that may go, but only once that frees the minimum gain (cache-friendly steps)."""
+    pruned, freed = _pruned(draft, parts, policy, limits, None)
+    return PruneOnly(assemble(pruned)) if freed >= _least_gain(policy, draft.tokens_before) else Skip(NO_GAIN)
+
+
+def _least_gain(policy: Policy, view: int) -> float:
+    """What a view must lose for a generation to be published."""
+    return max(worth(policy.prune.minimum_gain, view), view * policy.size.minimum_gain)
+
+
+def _tiered(draft: Draft, parts: Split, policy: Policy, limits: Limits, failures: int) -> Skip | PruneOnly | None:
+    """What the tiers before the summary make of a view that has grown to the trigger; None: a summary is needed."""
+    base, before = draft.base, draft.tokens_before
+    pruned, freed = _pruned(draft, parts, policy, limits, before - limits.target)
+    cleared = assemble(pruned) if freed else None
+    hiding = _without_uses(pruned, parts, policy, limits) if policy.tiers.clear_uses else None
+    sizes = Estimates(
+        now=before,
+        cleared=cleared.rendering.tokens if cleared else before,
+        without_uses=hiding.rendering.tokens if hiding else None,
+        cleared_before=base.tokens_after if base.number and base.method == "prune" else None,
+    )
+    found = tier(sizes, levels(policy, limits), failures=failures, attempts=policy.failure.attempts)
+    if found == 0:
+        return Skip(BELOW_TRIGGER)
+    if found == TOO_DENSE:
+        return Skip(TOO_DENSE)
+    candidate = cleared if found == 1 else hiding if found == 2 else None
+    if found == 3:
+        return None
+    if candidate is None or before - candidate.rendering.tokens < _least_gain(policy, before):
+        return Skip(NO_GAIN)
+    return PruneOnly(candidate)
+
+
+def _without_uses(pruned: Draft, parts: Split, policy: Policy, limits: Limits) -> Candidate | None:
+    """The view without whole old groups and old reasoning, down to the target (rule K5); None where nothing goes."""
+    rules = policy.prune.model_copy(update={"style": "off", "reasoning": "drop", "argument_characters": 0})
+    visible = [m for m in pruned.path if not contains(pruned.base.covered, m.seq)]
+    protected = {m.seq for m in pruned.path[parts.tail :]} | newest(visible, rules, limits.protected)
+    edited = {(e.seq, e.part): e for e in pruned.edits}
+    thoughts = prune(visible, policy=rules, protected=protected, edited=edited)
+    draft = replace(pruned, edits=merged((*pruned.edits, *thoughts.edits)))
+    over = render(draft.path, draft.base.model_copy(update={"edits": draft.edits}), draft.fmt).tokens - limits.target
+    kept = protected | with_newest_results(visible, rules)
+    gone, freed = hidden(visible, policy=rules, keep=kept, goal=over)
+    if not thoughts.edits and not freed:
+        return None
+    return assemble(replace(draft, split=Split(gone, parts.tail, draft.base.replay)) if gone else draft)
 
 
 def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limits, focus: str, note: str) -> Summarise:
     assert draft.split is not None
     humans = [m.text for m in draft.path if m.origin == "human"]
+    covered = tuple(m for m in draft.path if contains(draft.split.cover, m.seq))
     return Summarise(
         draft=draft,
-        messages=tuple(m for m in draft.path if contains(draft.split.cover, m.seq)),
-        edits={(e.seq, e.part): e for e in edits},
+        messages=covered,
+        edits={(e.seq, e.part): e for e in edits} if policy.summary.source == "pruned" else {},
         previous=draft.base.sections,
         focus=focus,
         note=note,
         language=detect(humans[-20:]),
-        max_output_tokens=limits.summary,
+        max_output_tokens=output_cap(policy.summary, limits.summary, covered, draft.base.sections),
         ceiling=limits.ceiling,
         restore=allowance(policy, limits),
         policy=policy,

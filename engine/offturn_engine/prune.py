@@ -1,25 +1,31 @@
 """Prune: what can be cut from a view without a model.
 
-Equal results become a reference to the newest, long results one line, long strings in call arguments a head. The late
-half of what may be edited is cut first and the early half only where that is not enough: every edit breaks the
-provider's cache of all that follows it, and the early half is what the next requests share.
+Reasoning of turns that are over and images that newer ones have replaced leave it; equal results become a reference to
+the newest; long results a fixed text, one line or their telling lines; long strings in call arguments a head. With
+order `late-half` the late half of what may be edited is cut first and the early half only where that is not enough:
+every edit breaks the provider's cache of all that follows it, and the early half is what the next requests share.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from offturn_config.groups import Prune as Policy
 from offturn_engine.groups import Pairs, Place, pair
 from offturn_engine.handles import handle
+from offturn_engine.leave_out import Gain, old_images, old_reasoning
 from offturn_engine.messages import Edit, Json, Message, ToolCallPart, ToolResultPart
-from offturn_engine.stubs import UNKNOWN, duplicate, is_stub, stub
+from offturn_engine.protect import may_clear, newest_results
+from offturn_engine.results import failed
+from offturn_engine.stubs import UNKNOWN, duplicate, failure, is_stub, stub
+from offturn_engine.telling import telling
 from offturn_engine.tokens import estimate_text
 
 DEEPEST = 50  # nesting levels of arguments that are looked into
+PRESSED_ARGUMENTS = 500  # characters of a string in a call's arguments that stay where a view must fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,6 @@ class Pruning:
     freed: int
 
 
-Gain = tuple[Edit, int]
 Rule = Callable[[int], Iterator[Gain]]
 
 
@@ -41,77 +46,146 @@ def prune(
     protected: Collection[int],
     edited: Mapping[tuple[int, int], Edit],
     goal: int | None = None,
+    estimate: Callable[[str], int] = estimate_text,
 ) -> Pruning:
-    """Cut results and arguments, oldest first within the late half, then the early half, until `goal` tokens are freed.
+    """Cut in the policy's order until `goal` tokens are freed. Each edit makes its part smaller.
 
-    `protected` are seqs that must stay as they are; parts named by `edited` (seq, part) are skipped. Without a goal
-    everything that may be cut is cut. Each edit makes its part smaller, in characters and in tokens.
+    `protected` are seqs that must stay as they are; parts named by `edited` (seq, part) are skipped, but a result that
+    only lost its images may still be cleared. Without a goal everything that may be cut is cut. `estimate`: of a text.
     """
     off_limits = frozenset(protected)
-    cutter = _Cutter(messages, policy, edited)
-    open_to_edits = [i for i, m in enumerate(messages) if m.seq not in off_limits]
-    half = len(open_to_edits) // 2
-    edits: list[Edit] = []
+    cutter = _Cutter(messages, policy, off_limits, edited, estimate)
+    open_to_edits = [i for i, m in enumerate(messages) if m.seq not in off_limits and not cutter.keeps(i)]
+    half = len(open_to_edits) // 2 if policy.order == "late-half" else 0
+    edits: tuple[Edit, ...] = ()
     freed = 0
     for indexes in (open_to_edits[half:], open_to_edits[:half]):
         for rule in cutter.rules:
-            for edit, gain in (found for i in indexes for found in rule(i)):
+            for together, gain in (found for i in indexes for found in rule(i)):
                 if goal is not None and freed >= goal:
-                    return Pruning(tuple(edits), freed)
-                edits.append(edit)
+                    return Pruning(merged(edits), freed)
+                edits += together
                 freed += gain
-    return Pruning(tuple(edits), freed)
+    return Pruning(merged(edits), freed)
+
+
+def merged(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """One edit for each part, the last one."""
+    return tuple({(e.seq, e.part): e for e in edits}.values())
+
+
+def pressed(policy: Policy) -> Policy:
+    """The rules where a view must fit (invariant 11): any result may become one line, whatever the policy spares."""
+    return policy.model_copy(
+        update={
+            "style": "one-line",
+            "only": "any",
+            "side_effects": False,
+            "never": (),
+            "protected_results": 0,
+            "argument_characters": policy.argument_characters or PRESSED_ARGUMENTS,
+        }
+    )
 
 
 class _Cutter:
     """The rules over one list: what each would do to the parts of one message."""
 
-    def __init__(self, messages: Sequence[Message], policy: Policy, edited: Mapping[tuple[int, int], Edit]) -> None:
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        policy: Policy,
+        protected: frozenset[int],
+        edited: Mapping[tuple[int, int], Edit],
+        estimate: Callable[[str], int],
+    ) -> None:
+        self._estimate = estimate
         self._messages = messages
         self._policy = policy
-        self._done = set(edited)
+        self._done = {place for place, edit in edited.items() if edit.rule != "image"}
+        self._without_images = {place for place, edit in edited.items() if edit.rule == "image"}
         self._pairs: Pairs = pair(messages)
+        self._kept = newest_results(messages, policy, self._call)
         self._newest: dict[str, Place] = {
             result.text: (i, part)
             for i, message in enumerate(messages)
             for part, result in self._results(message)
             if len(result.text) >= policy.minimum_characters
         }
-        self.rules: tuple[Rule, ...] = (self._stubs, self._arguments)
-        if policy.deduplicate:
-            self.rules = (self._duplicates, *self.rules)
+        self._reasoning = old_reasoning(messages, protected) if policy.reasoning == "drop" else {}
+        self._images = {} if policy.images is None else old_images(messages, policy.images, self._may)
+        clears = policy.style not in ("off", "hidden")
+        self.rules: tuple[Rule, ...] = tuple(
+            rule
+            for rule, wanted in (
+                (self._left_out, bool(self._reasoning or self._images)),
+                (self._duplicates, policy.deduplicate),
+                (self._cleared, clears),
+                (self._arguments, policy.argument_characters > 0),
+            )
+            if wanted
+        )
+
+    def keeps(self, i: int) -> bool:
+        """Does the message hold nothing but results that are among the newest?"""
+        results = self._messages[i].results
+        return len(results) == len(self._messages[i].parts) > 0 and all((i, part) in self._kept for part, _ in results)
 
     def _results(self, message: Message) -> Iterator[tuple[int, ToolResultPart]]:
         for part, result in message.results:
-            if (message.seq, part) not in self._done and not is_stub(result.text):
+            if (message.seq, part) not in self._done and not self._is_stub(result.text):
                 yield part, result
+
+    def _is_stub(self, text: str) -> bool:
+        return is_stub(text) or (text == self._policy.placeholder and text != "")
+
+    def _may(self, i: int, part: int) -> bool:
+        return (i, part) not in self._kept and may_clear(self._call(i, part), self._policy)
+
+    def _left_out(self, i: int) -> Iterator[Gain]:
+        for edits, gain in (*self._reasoning.get(i, ()), *self._images.get(i, ())):
+            places = {(e.seq, e.part) for e in edits}
+            if not places & (self._done | self._without_images):
+                yield edits, gain
 
     def _duplicates(self, i: int) -> Iterator[Gain]:
         message = self._messages[i]
         for part, result in self._results(message):
             newest = self._newest.get(result.text, (i, part))
-            if newest == (i, part):
+            if newest == (i, part) or not self._may(i, part):
                 continue
             text = duplicate(self._call(i, part), result, message.seq, _part(message, part), self._handle(newest))
             yield from self._replace(
                 message, part, result.text, Edit(seq=message.seq, part=part, rule="duplicate", text=text)
             )
 
-    def _stubs(self, i: int) -> Iterator[Gain]:
+    def _cleared(self, i: int) -> Iterator[Gain]:
         message = self._messages[i]
         for part, result in self._results(message):
-            if len(result.text) <= self._policy.minimum_characters:
+            if len(result.text) <= self._policy.minimum_characters or not self._may(i, part):
                 continue
-            text = stub(self._call(i, part), result, message.seq, _part(message, part), self._policy)
+            text = self._stand_in(self._call(i, part), result, message.seq, _part(message, part))
             yield from self._replace(
                 message, part, result.text, Edit(seq=message.seq, part=part, rule="stub", text=text)
             )
 
+    def _stand_in(self, call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None) -> str:
+        policy = self._policy
+        if policy.style == "placeholder":
+            lines = failure(result.text, policy.failure_lines) if policy.failure_lines and failed(result, call) else []
+            return "\n".join([policy.placeholder, *lines])
+        made = telling if policy.style == "head-tail" else stub
+        return made(call, result, seq, part, policy)
+
     def _replace(self, message: Message, part: int, old: str, edit: Edit) -> Iterator[Gain]:
-        gain = _gain(old, edit.text or "")
+        gain = self._gain(old, edit.text or "")
         if gain:
             self._done.add((message.seq, part))
-            yield edit, gain
+            yield (edit,), gain
+
+    def _gain(self, old: str, new: str) -> int:
+        """Tokens saved; 0 where the new text is not smaller by characters as well."""
+        return max(0, self._estimate(old) - self._estimate(new)) if len(new) < len(old) else 0
 
     def _arguments(self, i: int) -> Iterator[Gain]:
         message = self._messages[i]
@@ -121,9 +195,9 @@ class _Cutter:
                 continue
             name = handle(message.seq, part if len(calls) > 1 else None)
             small = shrink(call.arguments, self._policy.argument_characters, name)
-            gain = _gain(arguments_text(call.arguments), arguments_text(small))
+            gain = self._gain(arguments_text(call.arguments), arguments_text(small))
             if gain:
-                yield Edit(seq=message.seq, part=part, rule="arguments", arguments=small), gain
+                yield (Edit(seq=message.seq, part=part, rule="arguments", arguments=small),), gain
 
     def _call(self, i: int, part: int) -> ToolCallPart:
         place = self._pairs.call_of.get((i, part))
@@ -138,11 +212,6 @@ class _Cutter:
 def _part(message: Message, part: int) -> int | None:
     first_two = islice((p for p in message.parts if isinstance(p, ToolResultPart)), 2)  # a message may hold thousands
     return part if len(list(first_two)) > 1 else None
-
-
-def _gain(old: str, new: str) -> int:
-    """Tokens saved; 0 where the new text is not smaller by characters as well."""
-    return max(0, estimate_text(old) - estimate_text(new)) if len(new) < len(old) else 0
 
 
 def arguments_text(arguments: Json) -> str:

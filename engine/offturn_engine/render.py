@@ -24,7 +24,6 @@ from offturn_engine.messages import Edit, Json, Message, RawMessage, ToolCallPar
 from offturn_engine.notes import with_note
 from offturn_engine.ranges import contains
 from offturn_engine.restore import restored
-from offturn_engine.tokens import estimate_message
 
 Kind = Literal["message", "summary", "restore", "replay", "synthetic", "late"]
 
@@ -209,4 +208,4 @@ class _Renderer:
 
     def _add(self, raw: RawMessage, seq: int, kind: Kind, message: Message | None = None) -> None:
         pristine = message is not None and raw is message.raw
-        self.items.append(Item(raw, seq, kind, message.tokens if pristine and message else estimate_message(raw)))
+        self.items.append(Item(raw, seq, kind, message.tokens if pristine and message else self.fmt.estimate(raw)))

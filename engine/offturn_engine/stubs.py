@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 from offturn_config.groups import Prune
 from offturn_engine.handles import handle
@@ -16,12 +17,12 @@ UNKNOWN = ToolCallPart("", "tool", None, "")
 NAME_CHARACTERS = 60
 LARGEST = 20_000  # characters; a longer text that opens like a stub is a result that quotes one
 
-_STUB = re.compile(r"\[(?:cleared|duplicate): [^\n]{1,600} · recall m\d{1,12}(?:\.\d{1,6})?\](?:\n|$)")
+_STUB = re.compile(r"\[(?:cleared|reduced|duplicate): [^\n]{1,600} · recall m\d{1,12}(?:\.\d{1,6})?\](?:\n|$)")
 _HITS = re.compile(r"(?i:\bfound (\d{1,9})\b)")
 
 
 def is_stub(text: str) -> bool:
-    """Was this text written by `stub` or `duplicate`?"""
+    """Was this text written by `stub`, `duplicate` or `telling`?"""
     return len(text) <= LARGEST and _STUB.match(text) is not None
 
 
@@ -32,9 +33,15 @@ def stub(call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None,
     `part` is None where the message has no other result.
     """
     bad = failed(result, call)
-    facts = [_what(call), *_outcome(call, result, bad), _size(result), f"recall {handle(seq, part)}"]
-    line = f"[cleared: {' · '.join(facts)}]"
+    line = headline("cleared", call, result, seq, part)
     return "\n".join([line, *failure(result.text, policy.failure_lines)]) if bad else line
+
+
+def headline(word: str, call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None) -> str:
+    """What stands above the rest of a result: tool, target, outcome, size and handle."""
+    bad = failed(result, call)
+    facts = [_what(call), *_outcome(call, result, bad), _size(result), f"recall {handle(seq, part)}"]
+    return f"[{word}: {' · '.join(facts)}]"
 
 
 def duplicate(call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None, newest: str) -> str:
@@ -51,7 +58,12 @@ def failure(text: str, count: int) -> list[str]:
     """Up to `count` lines that carry the error and the last `count` lines that are not blank; `…` where lines are left out."""
     lines = lines_of(text)
     visible = [i for i, line in enumerate(lines) if line.strip()]
-    chosen = sorted({*(carrying(lines) or visible)[:count], *visible[max(0, len(visible) - count) :]})
+    return excerpt(lines, {*(carrying(lines) or visible)[:count], *visible[max(0, len(visible) - count) :]})
+
+
+def excerpt(lines: Sequence[str], indexes: Iterable[int]) -> list[str]:
+    """These lines in their order, `…` where others are left out between them."""
+    chosen = sorted(indexes)
     shown: list[str] = []
     for before, i in zip([-1, *chosen], chosen, strict=False):
         if i > before + 1:

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from math import ceil, floor
 from statistics import median, median_low
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from offturn_engine.compaction import Record
 from offturn_engine.messages import Json
+
+Estimate: TypeAlias = Callable[[Json], int]
+"""Tokens of a raw message of any format."""
+
+Estimator = Literal["calibrated", "bytes4"]
 
 PER_BYTE = 0.225
 PER_DIGIT = 0.56
@@ -80,6 +86,29 @@ def estimate_message(raw: Json) -> int:
     texts: list[str] = []
     frame = MESSAGE + _walk(raw, texts)
     return frame + estimate_text("\n".join(texts))
+
+
+BYTES_PER_TOKEN = 4
+
+
+def bytes4_message(raw: Json) -> int:
+    """The same by the rule of thumb of policies with `trigger.estimator = "bytes4"`: UTF-8 bytes of the texts / 4.
+
+    It reads a third low on code and logs; those policies were tuned with it. Source: rule K1.
+    """
+    texts: list[str] = []
+    frame = MESSAGE + _walk(raw, texts)
+    return frame + bytes4_text("\n".join(texts))
+
+
+def bytes4_text(text: str) -> int:
+    """UTF-8 bytes / 4."""
+    return ceil(len(text.encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)
+
+
+def text_estimate(estimator: Estimator) -> Callable[[str], int]:
+    """How a policy measures a text."""
+    return bytes4_text if estimator == "bytes4" else estimate_text
 
 
 def estimate_json(value: Json) -> int:

@@ -17,18 +17,20 @@ Family = Literal["shell", "read", "write", "search", "web", "other"]
 NAMES: Mapping[Family, str] = {
     "shell": "bash shell sh zsh cmd terminal run execute_bash execute_command run_command run_commands run_shell_command"
     " shell_command local_shell container.exec exec exec_command unified_exec run_terminal_cmd run_in_terminal"
-    " powershell bash_exec bash_execution execute_ipython_cell execute_code python ipython",
+    " powershell bash_exec bash_execution execute_ipython_cell execute_code python ipython bash_tool execute_shell"
+    " run_bash terminal_run run_ipython python_exec code_interpreter",
     "read": "read read_file read_files read_many_files file_read view view_file open open_file cat notebook_read"
-    " fs_read view_image get_file_contents scroll_up scroll_down goto read_text_file",
+    " fs_read view_image get_file_contents scroll_up scroll_down goto read_text_file read_media_file",
     "write": "write write_file file_write write_to_file create create_file edit edit_file file_edit multi_edit"
     " notebook_edit replace replace_in_file replace_string_in_file insert insert_edit_into_file str_replace apply_patch"
     " patch apply_diff editor str_replace_editor str_replace_based_edit_tool file_editor text_editor fs_write"
-    " delete_file remove_file move_file rename_file append_file search_replace",
+    " delete_file remove_file move_file rename_file append_file search_replace str_replace_file",
     "search": "grep glob ls list list_dir list_directory list_files find find_file find_files search_file search_dir"
     " search_files search_file_content grep_search grep_files file_search codebase_search semantic_search code_search"
-    " search_code rg ripgrep list_code_definition_names tool_search",
+    " search_code rg ripgrep list_code_definition_names tool_search search_codebase",
     "web": "web_search web_fetch fetch fetch_webpage fetch_url url_fetch google_web_search web_extract web_crawl browse"
-    " browse_interactive browser_navigate web_browser_go visit_website open_url search_web http_request",
+    " browse_interactive browser_navigate web_browser_go visit_website open_url search_web http_request"
+    " fetch_web_content",
 }
 OPERATIONS: Mapping[str, str] = {
     "write": "written",
@@ -54,6 +56,9 @@ EDITOR_COMMANDS: Mapping[str, str] = {
     "delete": "deleted",
 }
 """Editors that take their operation as an argument called `command`."""
+
+CODE_TOOLS = "execute_ipython_cell execute_code python ipython run_ipython python_exec code_interpreter"
+"""Tools of the shell family that take code of a language instead of a command line."""
 
 COMMAND_KEYS = ("command", "cmd", "commands", "script", "code", "input")
 PATH_KEYS = [
@@ -115,12 +120,32 @@ _CD = re.compile(r"\s{0,40}cd [^;&|\n]{1,400}(?:&&|;|\n)\s{0,40}")
 _QUIET = re.compile(r"\s{0,8}(?:2>&1|\|\s{0,4}(?:tail|head|cat)\b[^|;&]{0,40}|\|\|\s{0,4}true)$")
 
 _FAMILY: Mapping[str, Family] = {plain_name(n): f for f, names in NAMES.items() for n in names.split()}
+_CODE_TOOLS = frozenset(plain_name(n) for n in CODE_TOOLS.split())
 _OPERATION: Mapping[str, str] = {plain_name(n): op for n, op in OPERATIONS.items()}
 
 
 def family(name: str) -> Family:
     """The family of a tool by its name; `other` where nobody we know has such a tool."""
     return _FAMILY.get(plain_name(name), "other")
+
+
+def is_mcp(name: str) -> bool:
+    """Is it the tool of an MCP server, by the prefix hosts give those?"""
+    return name.lower().startswith(("mcp__", "mcp_", "mcp.", "mcp:", "mcp/"))
+
+
+def is_code(name: str) -> bool:
+    """Does the tool take code instead of a command line?"""
+    return plain_name(name) in _CODE_TOOLS
+
+
+def reproducible(call: ToolCallPart) -> bool:
+    """Could its result be had again by calling it again: files, shell, searches, the web (rule K3)?
+
+    What tools nobody knows have returned could not, nor what an MCP server wrote.
+    """
+    kind = family_of(call)
+    return kind in ("read", "search", "web") or (kind in ("shell", "write") and not is_mcp(call.name))
 
 
 def family_of(call: ToolCallPart) -> Family:

@@ -40,7 +40,7 @@ _STATUS: Mapping[bool | None, str] = {True: " failed", False: " ok", None: ""}
 class Block:
     """Records of one indivisible unit, seqs half-open. `text` ends in a line break; joined blocks are the text.
 
-    `masked`: secrets taken out of it.
+    `masked`: secrets taken out of it; `messages`: how many it holds.
     """
 
     seq_low: int
@@ -48,12 +48,19 @@ class Block:
     text: str
     tokens: int
     masked: int = 0
+    messages: int = 0
 
 
-def serialise(messages: Sequence[Message], edits: Mapping[tuple[int, int], Edit]) -> list[Block]:
-    """One block per unit (a lone message, or calls with their results). `edits` by (seq, part): shown as edited."""
+def serialise(
+    messages: Sequence[Message], edits: Mapping[tuple[int, int], Edit], *, result_characters: int | None = None
+) -> list[Block]:
+    """One block per unit (a lone message, or calls with their results). `edits` by (seq, part): shown as edited.
+
+    result_characters: of one result, at most `LONGEST`.
+    """
     pairs = pair(messages)
-    records = [_record(messages, i, pairs, edits) for i in range(len(messages))]
+    most = LONGEST if result_characters is None else min(result_characters, LONGEST)
+    records = [_record(messages, i, pairs, edits, most) for i in range(len(messages))]
     return [_block(messages[low:high], records[low:high]) for low, high in spans(messages, pairs)]
 
 
@@ -83,17 +90,21 @@ def _mark(text: str) -> str:
 def _block(messages: Sequence[Message], records: Sequence[Masked]) -> Block:
     text = "".join(record.text for record in records)
     seqs = [message.seq for message in messages]
-    return Block(min(seqs), max(seqs) + 1, text, estimate_text(text), sum(record.count for record in records))
+    masked = sum(record.count for record in records)
+    return Block(min(seqs), max(seqs) + 1, text, estimate_text(text), masked, len(messages))
 
 
-def _record(messages: Sequence[Message], index: int, pairs: Pairs, edits: Mapping[tuple[int, int], Edit]) -> Masked:
+def _record(
+    messages: Sequence[Message], index: int, pairs: Pairs, edits: Mapping[tuple[int, int], Edit], results: int
+) -> Masked:
     message = messages[index]
     count = 0
     lines = [f"[m{message.seq} {message.origin}]"]
     for i, part in enumerate(message.parts):
         shown = mask(clean(_shown(part, edits.get((message.seq, i)))))
         count += shown.count
-        lines.append(_head(messages, (index, i), part, pairs) + _LABEL.sub(r"\1\\", _clip(shown.text)))
+        text = _clip(shown.text, results if isinstance(part, ToolResultPart) else LONGEST)
+        lines.append(_head(messages, (index, i), part, pairs) + _LABEL.sub(r"\1\\", text))
     return Masked("\n".join(line for line in lines if line) + "\n\n", count)
 
 
@@ -141,8 +152,8 @@ def _arguments(call: ToolCallPart, edit: Edit | None) -> str:
     return call.source if value is None else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
 
 
-def _clip(text: str) -> str:
-    if len(text) <= LONGEST:
+def _clip(text: str, most: int) -> str:
+    if len(text) <= most:
         return text
-    head, tail = LONGEST * 2 // 3, LONGEST // 3
-    return f"{text[:head]}\n(... {len(text) - head - tail} characters omitted ...)\n{text[-tail:]}"
+    head, tail = most * 2 // 3, most // 3
+    return f"{text[:head]}\n(... {len(text) - head - tail} characters omitted ...)\n{text[len(text) - tail :]}"

@@ -2,6 +2,7 @@
 
 Thresholds are kept in *estimate units* (uncalibrated estimates), so that the store's script compares integers; the
 session's calibration translates them. The rule itself also lives in the store's `wanted()`; both must agree.
+Parking and the too-dense breaker keep jobs from starting; what a session needs is told all the same.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from offturn_config.limits import Limits
-from offturn_engine.tokens import Calibration
+from offturn_engine.tokens import Calibration, Estimator
 
 Requirement = Literal["none", "soft", "hard"]
 
@@ -36,9 +37,17 @@ def thresholds(limits: Limits) -> Thresholds:
     return Thresholds(limits.soft, limits.hard, limits.minimum_growth)
 
 
-def in_estimates(limits: Limits, calibration: Calibration) -> Limits:
-    """Limits in estimate units: view sizes lose the fixed overhead of system and tools, parts only the factor."""
+def in_estimates(limits: Limits, calibration: Calibration, estimator: Estimator = "calibrated") -> Limits:
+    """Limits in estimate units: view sizes lose the fixed overhead of system and tools, parts only the factor.
+
+    With `bytes4` the policy's levels are in that unit already; only what must fit the window is corrected by usage.
+    """
     size = calibration.estimate_for
+    if estimator == "bytes4":
+        usable = size(limits.usable)
+        soft, hard = min(limits.soft, max(1, usable)), min(limits.hard, max(1, usable))
+        target, ceiling = min(limits.target, soft), min(limits.ceiling, soft)
+        return replace(limits, usable=usable, soft=soft, hard=hard, target=target, ceiling=ceiling)
 
     def part(tokens: int) -> int:
         return max(1, int(tokens / calibration.factor))
@@ -53,6 +62,7 @@ def in_estimates(limits: Limits, calibration: Calibration) -> Limits:
         phase_minimum=size(limits.phase_minimum),
         minimum_growth=part(limits.minimum_growth),
         tail=part(limits.tail),
+        protected=int(limits.protected / calibration.factor),
         human=part(limits.human),
         ledger=part(limits.ledger),
         restore_file=part(limits.restore_file) if limits.restore_file else 0,

@@ -6,14 +6,14 @@ import re
 
 from pydantic import AliasChoices, SecretStr
 
-from offturn_config.settings import ClientSettings, WorkerSettings
+from offturn_config.settings import ClientSettings, TriggerSettings, WorkerSettings
 from tests.packaging.sources import ROOT
 
 PAGE = (ROOT / "docs/settings.md").read_text()
 ROW = re.compile(r"^\| `(OFFTURN_[A-Z_]+)` \| (.+?) \| (.+) \|$", re.MULTILINE)
 FIELDS = {
     f"OFFTURN_{name.upper()}": info
-    for kind in (ClientSettings, WorkerSettings)
+    for kind in (ClientSettings, WorkerSettings, TriggerSettings)
     for name, info in kind.model_fields.items()
 }
 OF_NO_FIELD = {"OFFTURN_SECRETS_DIR"}

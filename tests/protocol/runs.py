@@ -7,7 +7,7 @@ from random import Random
 from offturn_engine.ranges import length
 from tests.protocol.stage import Stage
 
-OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "superseded", "failed", "deferred")
+OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "no-gain", "superseded", "failed", "unavailable", "deferred")
 WORKERS = ("a", "b", "c")
 
 
@@ -30,6 +30,8 @@ def choices(stage: Stage, rng: Random) -> list[tuple[str, int]]:
     s = stage.state
     if s.leased:
         found.append(("expire", 3))
+    if s.starts:
+        found.append(("hour", 1))
     if stage.before:
         found.append(("failover", 1))
     return found
@@ -63,7 +65,7 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
         if host.move:
             found.append((f"undo {name}{lost}", 5))
     if s.path:
-        move = f"{rng.choice(('rewind', 'rewind', 'amend', 'unfit'))} {rng.randint(1, length(s.path))}"
+        move = f"{rng.choice(('rewind', 'rewind', 'amend', 'mirror', 'insert', 'shadow', 'unfit'))} {rng.randint(1, length(s.path))}"
         found += [(f"undo {name} {move}{lost}", 2), (f"look {name} {move}", 1)]
         found.append((f"prepare {name} {rng.choice(('provisional', 'provisional', 'full'))}", 3))
     if host.emergency:

@@ -106,7 +106,7 @@ async def compact_conversation(
 
     Raises InvalidPolicy for a window the policy cannot work with, SummarizerError when the model cannot be asked.
     """
-    fmt = get(conversation.format)
+    fmt = get(conversation.format, policy.trigger.estimator)
     path = [fmt.parse(raw, index=i).placed(i) for i, raw in enumerate(conversation.messages)]
     before = render(path, NOTHING, fmt).tokens
     free = partial(reserved_output, max_output=None)
@@ -117,7 +117,7 @@ async def compact_conversation(
         return Result.unchanged(conversation, before, planned.reason)
     candidate = planned.candidate if isinstance(planned, PruneOnly) else await _summarised(planned, summarizer)
     if rejected := accept(candidate, minimum_gain=policy.size.minimum_gain):
-        return Result.unchanged(conversation, before, rejected.reason if rejected.broken else NO_GAIN)
+        return Result.unchanged(conversation, before, NO_GAIN if rejected.reason == "covers_less" else rejected.reason)
     return _result(candidate, conversation)
 
 
@@ -129,7 +129,13 @@ async def _summarised(planned: Summarise, summarizer: AnySummarizer) -> Candidat
             f"summarizer {model_name(summarizer)} gave no usable answer ({written.kind}): name another with --summarizer",
             retryable=written.try_again,
         )
-    return apply(planned, written.sections, spent=written.spent, model=written.model)
+    return apply(
+        planned,
+        written.sections,
+        spent=written.spent,
+        model=written.model,
+        head_trimmed=written.head_trimmed,
+    )
 
 
 def _result(candidate: Candidate, conversation: Conversation) -> Result:

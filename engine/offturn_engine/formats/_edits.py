@@ -6,7 +6,18 @@ import json
 from collections.abc import Sequence
 from typing import TypeVar
 
-from offturn_engine.messages import Edit, Json, Origin, Part, Role, TextPart, ToolCallPart, ToolResultPart
+from offturn_engine.messages import (
+    Edit,
+    Json,
+    MediaPart,
+    Origin,
+    Part,
+    Role,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 Place = TypeVar("Place")
 
@@ -27,7 +38,9 @@ def named(places: Sequence[tuple[Place, Part]], edit: Edit) -> Place:
     place, part = places[edit.part]
     fits_text = isinstance(part, TextPart | ToolResultPart) and edit.text is not None and edit.arguments is None
     fits_call = isinstance(part, ToolCallPart) and edit.arguments is not None and edit.text is None
-    if not (fits_text or fits_call):
+    fits_image = isinstance(part, MediaPart) and edit.rule == "image" and edit.text is not None
+    fits_reasoning = isinstance(part, ThinkingPart) and edit.rule == "reasoning"
+    if not (fits_text or fits_call or fits_image or fits_reasoning):
         raise ValueError(f"seq {edit.seq}, part {edit.part}: a {type(part).__name__} does not take this edit")
     return place
 

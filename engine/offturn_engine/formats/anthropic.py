@@ -13,7 +13,7 @@ from offturn_engine.formats._plain import plain
 from offturn_engine.formats._values import Field, check_json, kind_of
 from offturn_engine.formats.base import Problem
 from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage, Role
-from offturn_engine.tokens import estimate_json, estimate_message
+from offturn_engine.tokens import Estimate, estimate_json, estimate_message
 
 THINKING = ("thinking", "redacted_thinking")
 
@@ -22,6 +22,9 @@ class Anthropic:
     """`Format` of `anthropic`."""
 
     name = "anthropic"
+
+    def __init__(self, estimate: Estimate = estimate_message) -> None:
+        self.estimate = estimate
 
     def parse(self, raw: Json, *, index: int = 0, origin: Origin | None = None) -> Message:
         """A neutral message. Raises InvalidMessage for what the provider would refuse.
@@ -36,7 +39,7 @@ class Anthropic:
             parts=parts,
             raw=value,
             origin=origin_of(role, parts, origin),
-            tokens=estimate_message(value),
+            tokens=self.estimate(value),
         )
 
     def edit(self, message: Message, edits: Sequence[Edit]) -> RawMessage:
@@ -44,9 +47,11 @@ class Anthropic:
         if not edits:
             return message.raw
         places, raw = read(message.raw, 0), dict(message.raw)
+        gone = {named(places, edit) for edit in edits if edit.rule == "reasoning"}
         for edit in edits:
-            _put(raw, named(places, edit), edit)
-        return raw
+            if edit.rule != "reasoning":
+                _put(raw, named(places, edit), edit)
+        return {**raw, "content": [b for i, b in enumerate(raw["content"]) if i not in gone]} if gone else raw
 
     def without(self, message: Message, parts: frozenset[int]) -> RawMessage | None:
         """The raw message without these parts; reasoning that would end it goes too. None when nothing is left."""
@@ -80,7 +85,7 @@ class Anthropic:
 
     def overhead(self, system: Json, tools: Json) -> int:
         """Estimated tokens of a system prompt and a tool list."""
-        prompt = estimate_message({"content": system}) if system else 0
+        prompt = self.estimate({"content": system}) if system else 0
         return prompt + (estimate_json(tools) if tools else 0)
 
     def request(self, messages: Sequence[RawMessage], system: Json) -> Mapping[str, Any]:
@@ -104,6 +109,8 @@ def _put(raw: dict[str, Any], place: Place, edit: Edit) -> None:
 
 
 def _edited(block: dict[str, Any], edit: Edit) -> dict[str, Any]:
+    if block["type"] == "image":
+        return {"type": "text", "text": edit.text, **{k: v for k, v in block.items() if k == "cache_control"}}
     if block["type"] == "text":
         return {**block, "text": edit.text}
     if block["type"] == "tool_result":

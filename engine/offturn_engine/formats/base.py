@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage
+from offturn_engine.tokens import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Format(Protocol):
     """One provider dialect."""
 
     name: str
+    estimate: Estimate  # tokens of a raw message
 
     def parse(self, raw: Json, *, index: int = 0, origin: Origin | None = None) -> Message:
         """A neutral message. `origin` overrides the format's own rule for user-role messages.

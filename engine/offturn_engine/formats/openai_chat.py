@@ -14,13 +14,16 @@ from offturn_engine.formats._plain import plain
 from offturn_engine.formats._values import Field, check_json, kind_of
 from offturn_engine.formats.base import Problem
 from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage
-from offturn_engine.tokens import estimate_json, estimate_message
+from offturn_engine.tokens import Estimate, estimate_json, estimate_message
 
 
 class OpenAIChat:
     """`Format` of `openai-chat`."""
 
     name = "openai-chat"
+
+    def __init__(self, estimate: Estimate = estimate_message) -> None:
+        self.estimate = estimate
 
     def parse(self, raw: Json, *, index: int = 0, origin: Origin | None = None) -> Message:
         """A neutral message. Raises InvalidMessage for what the provider would refuse.
@@ -35,7 +38,7 @@ class OpenAIChat:
             parts=parts,
             raw=value,
             origin=origin_of(role, parts, origin),
-            tokens=estimate_message(value),
+            tokens=self.estimate(value),
         )
 
     def edit(self, message: Message, edits: Sequence[Edit]) -> RawMessage:
@@ -79,7 +82,7 @@ class OpenAIChat:
 
     def overhead(self, system: Json, tools: Json) -> int:
         """Estimated tokens of a system prompt and a tool list."""
-        prompt = estimate_message(_system(system)) if system else 0
+        prompt = self.estimate(_system(system)) if system else 0
         return prompt + (estimate_json(tools) if tools else 0)
 
     def request(self, messages: Sequence[RawMessage], system: Json) -> Mapping[str, Any]:
@@ -101,7 +104,9 @@ def _checked(value: Json, index: int) -> Places:
 
 def _put(raw: dict[str, Any], place: Place, edit: Edit) -> None:
     key, i = place
-    if key == "function_call":
+    if edit.rule == "reasoning":
+        del raw[key]
+    elif key == "function_call":
         raw[key] = {**raw[key], "arguments": write_arguments(edit.arguments)}
     elif i is not None:
         raw[key] = [*raw[key]]
@@ -113,6 +118,8 @@ def _put(raw: dict[str, Any], place: Place, edit: Edit) -> None:
 
 
 def _edited(part: dict[str, Any], edit: Edit) -> dict[str, Any]:
+    if part.get("type") == "image_url":
+        return {"type": "text", "text": edit.text}
     if edit.text is not None:
         return {**part, "refusal" if part["type"] == "refusal" else "text": edit.text}
     if "custom" in part:

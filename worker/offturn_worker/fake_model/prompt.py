@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from html import unescape
 
 from offturn_engine.symptoms import chats, impersonates, leaks, refuses
 
 _FENCE = re.compile(
     r"^<<<(?P<kind>\w+) (?P<mark>\w+)\n(?P<text>.*?)\n?(?P=mark) (?P=kind)>>>$", re.DOTALL | re.MULTILINE
 )
-_HEADING = re.compile(r"^## +(.+?) *$", re.MULTILINE)
+_HEADING = re.compile(r"^###? +(.+?) *$", re.MULTILINE)
+_TAGGED = re.compile(r'<section title="([^"]+)">\n(.*?)\n</section>', re.DOTALL)
 _RECORD = re.compile(r"^\[m\d+ (\w+)\]$", re.MULTILINE)
 _CALL = re.compile(r"^(call|result) (?:m[\d.]+ |of an )(.*)$")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
@@ -40,7 +42,7 @@ def read(system: str, content: str) -> Prompt:
     instructions = f"{system}\n{_FENCE.sub('', content)}"
     human, assistant, failures = _said(_fenced(fences, "transcript") if fences else content)
     return Prompt(
-        titles=tuple(dict.fromkeys(_HEADING.findall(instructions))),
+        titles=tuple(dict.fromkeys([*map(unescape, dict(_TAGGED.findall(instructions))), *_headings(instructions)])),
         previous=_items(_fenced(fences, "record")),
         human=human,
         assistant=assistant,
@@ -56,10 +58,18 @@ def _fenced(fences: list[tuple[str, str]], kind: str) -> str:
 def _items(summary: str) -> dict[str, list[str]]:
     """Title -> its lines without bullets."""
     pieces = _HEADING.split(summary)
-    found = zip(pieces[1::2], pieces[2::2], strict=True)
+    tagged = [(unescape(title), body) for title, body in _TAGGED.findall(summary)]
+    found = tagged or zip(pieces[1::2], pieces[2::2], strict=True)
     return {
         title: [_BULLET.sub("", line).strip() for line in body.splitlines() if line.strip()] for title, body in found
     }
+
+
+def _headings(instructions: str) -> list[str]:
+    """The headings asked for, without those that only hold others."""
+    pieces = _HEADING.split(instructions)
+    holders = {title for title, body in zip(pieces[1:-2:2], pieces[2:-1:2], strict=True) if not body.strip()}
+    return [title for title in pieces[1::2] if title not in holders]
 
 
 def _said(transcript: str) -> tuple[list[str], list[str], list[str]]:

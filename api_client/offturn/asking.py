@@ -1,0 +1,141 @@
+"""Ask the summarizer: in one call or several, each reply checked, repaired once, kept under its key once paid for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+from offturn.summarizer import Summarizer
+from offturn_engine.chunks import chunks
+from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Sections, Spent
+from offturn_engine.errors import SummarizerError
+from offturn_engine.plan import Summarise
+from offturn_engine.prompt import PROMPT_TOKENS, record_text, repair, request
+from offturn_engine.reply import Refusal, check
+from offturn_engine.sampling import newest, sampled
+from offturn_engine.summary import SummaryReply, SummaryRequest
+from offturn_engine.templates import TEMPLATES
+from offturn_engine.tokens import estimate_text
+from offturn_engine.transcript_text import Block, serialise, text_of
+
+SMALLEST_CHUNK = 1_000  # tokens
+
+
+class Paid(Protocol):
+    """Where results that were paid for are kept, by request key."""
+
+    async def get(self, key: str) -> str | None: ...
+
+    async def put(self, key: str, value: str) -> None: ...
+
+
+class BadAnswer(Exception):
+    """The model answered twice, and neither answer is a summary."""
+
+
+@dataclass(slots=True)
+class Asking:
+    """One summary. `spent` and the counts (see `Written`) hold also where it fails."""
+
+    wanted: Summarise
+    summarizer: Summarizer
+    paid: Paid
+    spent: Spent = NOTHING_SPENT
+    masked: int = 0
+    head_trimmed: int = 0
+
+    async def run(self) -> tuple[Sections, str]:
+        """The sections, and who wrote them.
+
+        A model whose window turns out smaller than told gets less at a time: smaller chunks, or, of a policy that trims,
+        less of the oldest. Raises BadAnswer and SummarizerError.
+        """
+        rules = self.wanted.policy.summary
+        blocks = await asyncio.to_thread(
+            serialise, self.wanted.messages, self.wanted.edits, result_characters=rules.result_characters
+        )
+        self.masked = sum(block.masked for block in blocks)
+        room = self.summarizer.window - 2 * self.wanted.max_output_tokens - PROMPT_TOKENS
+        while room > SMALLEST_CHUNK:
+            try:
+                return await self._within(blocks, room)
+            except SummarizerError as error:
+                if error.kind != "too_long":
+                    raise
+                room = room * 4 // 5 if rules.trim else room // 2
+        return await self._within(blocks, SMALLEST_CHUNK)
+
+    async def _within(self, blocks: Sequence[Block], room: int) -> tuple[Sections, str]:
+        rules = self.wanted.policy.summary
+        if rules.one_call:
+            blocks = await asyncio.to_thread(sampled, blocks, budget=room)
+        if rules.trim:
+            blocks, self.head_trimmed = newest(blocks, budget=room)
+        parts = [text_of(chunk) for chunk in chunks(blocks, budget=room)]
+        if rules.chunking == "rolling" or len(parts) < 2:
+            return await self._rolling(parts)
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._ask(part, NO_SECTIONS)) for part in parts]
+        except ExceptionGroup as failed:  # the first one says why; the others were stopped
+            raise failed.exceptions[0] from None
+        records = [f"{record_text(task.result()[0])}\n\n" for task in tasks]
+        made = [Block(i, i + 1, record, estimate_text(record)) for i, record in enumerate(records)]
+        return await self._rolling([text_of(chunk) for chunk in chunks(made, budget=room)], merge=True)
+
+    async def _rolling(self, parts: Sequence[str], *, merge: bool = False) -> tuple[Sections, str]:
+        sections, model = self.wanted.previous, self.summarizer.model
+        for part in parts:
+            sections, model = await self._ask(part, sections, merge=merge)
+        return sections, model
+
+    async def _ask(self, text: str, previous: Sections, *, merge: bool = False) -> tuple[Sections, str]:
+        reply, sections = await self._answer(await asyncio.to_thread(self._request, text, previous, merge))
+        return sections, reply.model
+
+    def _request(self, text: str, previous: Sections, merge: bool) -> SummaryRequest:
+        wanted = self.wanted
+        return request(
+            text,
+            previous=previous if previous.titles else None,
+            template=TEMPLATES[wanted.policy.summary.template],
+            max_output_tokens=wanted.max_output_tokens,
+            focus=wanted.focus,
+            note=wanted.note,
+            language=wanted.language,
+            model=self.summarizer.model,
+            merge=merge,
+        )
+
+    async def _answer(self, asked: SummaryRequest) -> tuple[SummaryReply, Sections]:
+        if (kept := await self.paid.get(asked.key)) is not None:
+            reply = SummaryReply(**json.loads(kept))
+            checked = self._check(reply, asked)
+            if isinstance(checked, Sections):
+                return reply, checked
+        reply = await self._pay(asked)
+        checked = self._check(reply, asked)
+        if isinstance(checked, Refusal) and checked.repairable:
+            reply = await self._pay(repair(asked, checked.reasons))
+            checked = self._check(reply, asked)
+        if isinstance(checked, Refusal):
+            raise BadAnswer
+        await self.paid.put(asked.key, json.dumps(asdict(reply)))
+        return reply, checked
+
+    async def _pay(self, asked: SummaryRequest) -> SummaryReply:
+        reply = await self.summarizer.summarize(asked)
+        self.spent = Spent(
+            calls=self.spent.calls + 1,
+            input_tokens=self.spent.input_tokens + reply.input_tokens,
+            cached_tokens=self.spent.cached_tokens + reply.cached_tokens,
+            output_tokens=self.spent.output_tokens + reply.output_tokens,
+            milliseconds=self.spent.milliseconds + reply.milliseconds,
+        )
+        return reply
+
+    def _check(self, reply: SummaryReply, asked: SummaryRequest) -> Sections | Refusal:
+        return check(reply, asked, language=self.wanted.language, budget=self.wanted.max_output_tokens)
