@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from benchmarks.cache_share import TURNS, measure
 
 
