@@ -209,7 +209,7 @@ class After(Group):
     lead_in: bool = Field(default=False, description="a sentence that the session continues from an earlier one")
     system_note: bool = Field(default=False, description="a note on the system prompt at the first compaction")
     restore_files: Count = Field(default=0, description="most recent files read again after the summary")
-    restore_file_tokens: Tokens = Field(default=0, description="of each of them")
+    restore_file_tokens: Tokens = Field(default=0, description="tokens of each of them")
     skill_tokens: Tokens = Field(default=0, description="room for skills and registered definitions")
     restore_tokens: Tokens = Field(
         default=0, description="room for files and skills together; counted apart from the target"
