@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Protocol
 
 from offturn.summarizer import Summarizer
+from offturn_config.groups import Summary
 from offturn_engine.chunks import chunks
 from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Sections, Spent
 from offturn_engine.errors import SummarizerError
@@ -54,11 +55,9 @@ class Asking:
         less of the oldest. Raises BadAnswer and SummarizerError.
         """
         rules = self.wanted.policy.summary
-        blocks = await asyncio.to_thread(
-            serialise, self.wanted.messages, self.wanted.edits, result_characters=rules.result_characters
-        )
+        blocks = await asyncio.to_thread(_blocks, self.wanted)
         self.masked = sum(block.masked for block in blocks)
-        room = self.summarizer.window - 2 * self.wanted.max_output_tokens - PROMPT_TOKENS
+        room = _room(self.wanted, self.summarizer.window)
         while room > SMALLEST_CHUNK:
             try:
                 return await self._within(blocks, room)
@@ -70,11 +69,7 @@ class Asking:
 
     async def _within(self, blocks: Sequence[Block], room: int) -> tuple[Sections, str]:
         rules = self.wanted.policy.summary
-        if rules.one_call:
-            blocks = await asyncio.to_thread(sampled, blocks, budget=room)
-        if rules.trim:
-            blocks, self.head_trimmed = newest(blocks, budget=room)
-        parts = [text_of(chunk) for chunk in chunks(blocks, budget=room)]
+        parts, self.head_trimmed = await asyncio.to_thread(_parts, blocks, rules, room)
         if rules.chunking == "rolling" or len(parts) < 2:
             return await self._rolling(parts)
         try:
@@ -139,3 +134,28 @@ class Asking:
 
     def _check(self, reply: SummaryReply, asked: SummaryRequest) -> Sections | Refusal:
         return check(reply, asked, language=self.wanted.language, budget=self.wanted.max_output_tokens)
+
+
+def calls_wanted(wanted: Summarise, window: int) -> int:
+    """How many calls a summarizer of this window would get, none of them for a repair."""
+    rules = wanted.policy.summary
+    parts, _ = _parts(_blocks(wanted), rules, max(_room(wanted, window), SMALLEST_CHUNK))
+    return len(parts) + (rules.chunking == "parallel" and len(parts) > 1)
+
+
+def _blocks(wanted: Summarise) -> list[Block]:
+    return serialise(wanted.messages, wanted.edits, result_characters=wanted.policy.summary.result_characters)
+
+
+def _room(wanted: Summarise, window: int) -> int:
+    return window - 2 * wanted.max_output_tokens - PROMPT_TOKENS
+
+
+def _parts(blocks: Sequence[Block], rules: Summary, room: int) -> tuple[list[str], int]:
+    """The texts of the calls, and how many of the oldest messages are in none of them."""
+    left_out = 0
+    if rules.one_call:
+        blocks = sampled(blocks, budget=room)
+    if rules.trim:
+        blocks, left_out = newest(blocks, budget=room)
+    return [text_of(chunk) for chunk in chunks(blocks, budget=room)], left_out

@@ -10,6 +10,8 @@ from functools import lru_cache
 
 from offturn_engine.economics import Price
 
+from .route import CHEAP
+
 PROBE = 1_000  # tokens for a comparison of two prices
 
 
@@ -33,14 +35,17 @@ def price_of(model: str) -> Price | None:
     return price if provider and name else None
 
 
-def same_model_warning(summarizer: str, session: str | None, cheap: str | None) -> str | None:
-    """A sentence where summaries are written by the session's own model, with the price of `cheap` beside it."""
+def same_model_warning(summarizer: str, session: str | None) -> str | None:
+    """A sentence where summaries are written by the session's own model, with the price of its provider's cheap one."""
     if session is None or summarizer != session:
         return None
-    told = f"the summarizer is the session's own model, {session}"
-    if cheap is None or cheap == session or (ratio := ratio_of(session, cheap)) is None:
-        return f"{told}: name a cheaper one with OFFTURN_SUMMARIZER"
-    return f"{told}: a summary by {cheap} costs 1/{ratio:.0f} of it" if ratio >= 1.5 else None
+    provider = session.partition(":")[0]
+    cheap = f"{provider}:{CHEAP[provider]}" if provider in CHEAP else session
+    told = f"{session} writes its own summaries"
+    if cheap == session:
+        return None if provider in CHEAP else told
+    ratio = ratio_of(session, cheap)
+    return f"{told}; {cheap} costs 1/{ratio:.0f} of it" if ratio is not None else f"{told}; no price of it is known"
 
 
 def ratio_of(model: str, other: str) -> float | None:

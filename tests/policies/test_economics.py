@@ -9,14 +9,18 @@ from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
+from typer.testing import CliRunner
 
-from offturn import CompactionClient, recipe
+from offturn import CompactionClient, Health, recipe
 from offturn.doorbell import Doorbell
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
 from offturn_config.keys import SessionKey
+from offturn_config.settings import load_worker_settings
 from offturn_engine.economics import HORIZON, PerMillion, Price, Sizes, economics
 from offturn_models.prices import price_of, ratio_of, same_model_warning
+from offturn_worker.cli.policies import typer_app
+from offturn_worker.doctor.sessions import Sessions, own_models
 from tests.policies.agents import reading
 
 PAGE = (Path(__file__).parents[2] / "docs" / "economics.md").read_text(encoding="utf-8")
@@ -116,14 +120,25 @@ def test_tiers_count() -> None:
 
 def test_a_summarizer_that_is_the_session_s_own_model_is_told_of_with_the_ratio() -> None:
     own, cheap = "anthropic:claude-opus-4-8", "anthropic:claude-haiku-5-5"
-    ratio = ratio_of(own, cheap)
-    assert ratio == pytest.approx(50)
-    told = same_model_warning(own, own, cheap)
-    assert told is not None
-    assert "1/50" in told
-    assert same_model_warning(cheap, own, cheap) is None
-    assert same_model_warning(own, None, cheap) is None
-    assert "OFFTURN_SUMMARIZER" in (same_model_warning("openai:mine", "openai:mine", cheap) or "")
+    assert ratio_of(own, cheap) == pytest.approx(50)
+    assert same_model_warning(own, own) == f"{own} writes its own summaries; {cheap} costs 1/50 of it"
+    assert "no price" in (same_model_warning("openai:mine", "openai:mine") or "")
+    for summarizer, session in ((cheap, own), (cheap, cheap), (own, None)):
+        assert same_model_warning(summarizer, session) is None
+
+
+def test_doctor_and_policies_show_warn_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = "anthropic:claude-opus-4-8"
+    monkeypatch.setenv("OFFTURN_SUMMARIZER", f"openai:other,{own}")
+    asked = ["show", "hermes", "--model"]
+    assert "1/50" in CliRunner().invoke(typer_app, [*asked, own]).output
+    assert "1/50" not in CliRunner().invoke(typer_app, [*asked, "anthropic:claude-haiku-5-5"]).output
+
+    found = Sessions(health=Health(reachable=True), first=None, parked={}, models={own, "openai:third"})
+    [warning] = own_models(found, load_worker_settings())
+    assert (warning.name, warning.level) == ("summarizer-own-model", "warn")
+    assert warning.remedy == "export OFFTURN_SUMMARIZER=anthropic"
+    assert "1/50" in warning.facts
 
 
 async def test_a_record_has_its_account_and_the_session_shows_it(client: CompactionClient, redis: Redis) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
-from offturn.config import reserved_output
+from offturn.asking import calls_wanted
+from offturn.config import DEFAULT_WINDOW, reserved_output
 from offturn.summarise import Unavailable, summarise
 from offturn.summarizer import AnySummarizer, Extractive
 from offturn_config.limits import window_filled
@@ -28,7 +29,10 @@ LEAST_WINDOW = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of one conversation. Tokens are estimates; `messages` is what to send next."""
+    """What became of one conversation. Tokens are estimates; `messages` is what to send next.
+
+    model_calls: that were made, or, with `extractive`, that the policy asks for.
+    """
 
     messages: list[RawMessage]
     messages_before: int
@@ -38,6 +42,7 @@ class Result:
     reason: str = ""
     record: Compaction = NOTHING
     notes: tuple[str, ...] = ()
+    model_calls: int = 0
 
     @classmethod
     def unchanged(cls, conversation: Conversation, tokens: int, reason: str) -> Self:
@@ -79,6 +84,7 @@ class Result:
             "method": self.method,
             "ranges": [list(pair) for pair in self.record.covered],
             "edits": self.edits,
+            "model_calls": self.model_calls,
             "audit": self.record.audit.model_dump(),
             "outcome": self.outcome,
             "reason": self.reason,
@@ -115,10 +121,16 @@ async def compact_conversation(
     planned = plan(path, NOTHING, fmt, policy=policy, limits=policy.limits(size, free(size)), reason="manual")
     if isinstance(planned, Skip):
         return Result.unchanged(conversation, before, planned.reason)
-    candidate = planned.candidate if isinstance(planned, PruneOnly) else await _summarised(planned, summarizer)
+    calls = 0
+    if isinstance(planned, PruneOnly):
+        candidate = planned.candidate
+    else:
+        candidate = await _summarised(planned, summarizer)
+        made = candidate.compaction.spent.calls
+        calls = calls_wanted(planned, DEFAULT_WINDOW) if isinstance(summarizer, Extractive) else made
     if rejected := accept(candidate, minimum_gain=policy.size.minimum_gain):
         return Result.unchanged(conversation, before, NO_GAIN if rejected.reason == "covers_less" else rejected.reason)
-    return _result(candidate, conversation)
+    return _result(candidate, conversation, calls)
 
 
 async def _summarised(planned: Summarise, summarizer: AnySummarizer) -> Candidate:
@@ -138,7 +150,7 @@ async def _summarised(planned: Summarise, summarizer: AnySummarizer) -> Candidat
     )
 
 
-def _result(candidate: Candidate, conversation: Conversation) -> Result:
+def _result(candidate: Candidate, conversation: Conversation, model_calls: int) -> Result:
     record = candidate.compaction
     return Result(
         messages=candidate.rendering.messages,
@@ -147,6 +159,7 @@ def _result(candidate: Candidate, conversation: Conversation) -> Result:
         tokens_after=record.tokens_after,
         outcome="pruned" if record.method == "prune" else "compacted",
         record=record,
+        model_calls=model_calls,
         notes=conversation.notes,
     )
 

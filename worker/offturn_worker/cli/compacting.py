@@ -16,6 +16,7 @@ from offturn_config.presets import DEFAULT, load
 from offturn_config.settings import load_worker_settings
 from offturn_engine.files import Conversation, read
 from offturn_worker.cli.account import account
+from offturn_worker.cli.comparison import compare_policies
 from offturn_worker.cli.options import SummarizerName, named_as_given
 from offturn_worker.cli.output import out, print_json, progress, say, unwritable, write_text
 from offturn_worker.offline import Result, compact_conversation
@@ -40,8 +41,15 @@ def compact(
     output: Annotated[Path | None, typer.Option(help="Write the compacted messages here, as JSON.")] = None,
     index: Annotated[int | None, typer.Option(min=0, help="Which conversation of the file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON value; without a terminal always.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="All policies side by side instead.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the comparison here, .svg or .png; needs offturn[plot].", show_default=False),
+    ] = None,
 ) -> None:
     """Compact a transcript file offline and say what was kept, cleared and summarised."""
+    if plot and not compare:
+        raise InvalidSetting("--plot: draws a comparison: give --compare too")
     with named_as_given(summarizer=summarizer):
         settings = load_worker_settings(summarizer=summarizer)
         model = build(settings)
@@ -50,6 +58,9 @@ def compact(
     several = len(chosen) > 1
     if several and output:
         raise InvalidSetting(f"--output: the file holds {len(conversations)} conversations: choose one with --index")
+    if compare:
+        compare_policies(chosen, window, model, plot, output, as_json=as_json)
+        return
     if output:
         _refuse_unwritable(output)
     with named_as_given(policy=policy, window=window):

@@ -1,28 +1,43 @@
-"""`offturn policies`: what can be chosen, and what it comes to for a window."""
+"""`offturn policies`: what can be chosen, what it comes to for a window, and which one fits."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from offturn.config import reserved_output
-from offturn_config.groups import Group
-from offturn_config.policy import Policy
+from offturn_config.describe import parameters, shown
+from offturn_config.errors import InvalidSetting
 from offturn_config.presets import load, names
-from offturn_worker.cli.output import out, print_json, print_table
+from offturn_config.settings import load_worker_settings
+from offturn_models.prices import same_model_warning
+from offturn_models.route import names_of
+from offturn_worker.cli.output import out, print_json, print_table, say
+from offturn_worker.recommend import QUESTIONS, recommend
 
-typer_app = typer.Typer(help="List policies and show their parameters.", invoke_without_command=True)
+typer_app = typer.Typer(
+    help="List policies, show their parameters, and name one that fits.", invoke_without_command=True
+)
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON value.")]
+MaxOutput = Annotated[
+    int | None, typer.Option(min=0, help="Tokens of it kept free for the answer; else an eighth, at most 8,192.")
+]
 
 
 @typer_app.callback()
-def list_policies(context: typer.Context, as_json: Json = False) -> None:
-    """List policies and show their parameters."""
-    if context.invoked_subcommand is not None:
-        return
+def policies(context: typer.Context, as_json: Json = False) -> None:
+    """List policies, show their parameters, and name one that fits."""
+    if context.invoked_subcommand is None:
+        list_policies(as_json)
+
+
+@typer_app.command("list")
+def list_policies(as_json: Json = False) -> None:
+    """Every policy and what it does."""
     found = [load(name) for name in names()]
     if as_json:
         print_json([{"name": policy.name, "about": policy.about} for policy in found])
@@ -34,27 +49,50 @@ def list_policies(context: typer.Context, as_json: Json = False) -> None:
 def show(
     name: Annotated[str, typer.Argument(help="A policy's name.")],
     window: Annotated[int, typer.Option(min=1, help="Context window in tokens.")] = 200_000,
+    max_output: MaxOutput = None,
+    model: Annotated[str | None, typer.Option(help="The model your host calls, as PROVIDER:MODEL.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Every parameter, its meaning, and what it comes to for a window."""
+    """Every parameter, its value, what that comes to for a window, and its meaning."""
     policy = load(name)
-    limits = policy.limits(window, reserved_output(window, None))
+    limits = policy.limits(window, reserved_output(window, max_output))
     if as_json:
         print_json({"policy": policy.model_dump(), "limits": asdict(limits)})
         return
     out.print(f"{policy.name}: {policy.about}\n", markup=False)
-    print_table(("parameter", "value", "meaning"), _rows(policy))
-    out.print(f"\nFor a window of {window} tokens:", markup=False)
-    print_table(("limit", "tokens"), list(asdict(limits).items()))
+    rows = [(row.path, shown(row.value), shown(row.tokens), row.meaning) for row in parameters(policy, limits)]
+    print_table(("parameter", "value", "tokens", "meaning"), rows)
+    out.print(f"\nFor a window of {window:,} tokens, {limits.usable:,} of them usable:", markup=False)
+    print_table(("limit", "tokens"), [(limit, f"{size:,}") for limit, size in asdict(limits).items()])
+    for summarizer in names_of(load_worker_settings().summarizer) if model else ():
+        if (warning := same_model_warning(summarizer, model)) is not None:
+            say(f"OFFTURN_SUMMARIZER: {warning}")
 
 
-def _rows(policy: Policy) -> list[tuple[str, object, str]]:
-    rows: list[tuple[str, object, str]] = []
-    for field, info in Policy.model_fields.items():
-        value = getattr(policy, field)
-        if isinstance(value, Group):
-            fields = type(value).model_fields.items()
-            rows += [(f"{field}.{name}", getattr(value, name), about.description or "") for name, about in fields]
-        elif info.description:
-            rows.append((field, value, info.description))
-    return rows
+@typer_app.command("recommend")
+def recommend_one(
+    like: Annotated[str | None, typer.Option(help=QUESTIONS["like"][0])] = None,
+    source: Annotated[str | None, typer.Option(help=QUESTIONS["source"][0])] = None,
+    provider: Annotated[str | None, typer.Option(help=QUESTIONS["provider"][0])] = None,
+    fills: Annotated[str | None, typer.Option(help=QUESTIONS["fills"][0])] = None,
+    as_json: Json = False,
+) -> None:
+    """Four questions, each of them an option too; without a terminal an unanswered one has its first answer."""
+    given = {"like": like, "source": source, "provider": provider, "fills": fills}
+    answers = {name: _answer(name, answer) for name, answer in given.items()}
+    advice = recommend(answers)
+    if as_json:
+        print_json({"policy": advice.policy, "reason": advice.reason, "answers": answers})
+    else:
+        out.print(f"{advice.policy}: {advice.reason}", markup=False)
+
+
+def _answer(name: str, given: str | None) -> str:
+    question, possible = QUESTIONS[name]
+    if given is None and sys.stdin.isatty():
+        given = typer.prompt(f"{question} ({', '.join(possible)})", default=possible[0], err=True).strip()
+    if given is None:
+        return possible[0]
+    if given not in possible:
+        raise InvalidSetting(f"--{name} {given!r}: use one of {', '.join(possible)}")
+    return given
