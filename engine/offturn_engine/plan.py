@@ -24,6 +24,7 @@ from offturn_engine.fit import concede, without_turn
 from offturn_engine.formats.base import Format
 from offturn_engine.hide import hidden
 from offturn_engine.language import detect
+from offturn_engine.managed import compacted_in_band
 from offturn_engine.messages import Edit, Message
 from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of
 from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER, TOO_DENSE
@@ -104,12 +105,9 @@ def plan(
         return Skip(unwanted)
     goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
     parts = _split(path, base, policy, limits)
-    if policy.prune.when == "every-turn" and reason == "threshold" and before < limits.soft:
-        return _step(draft, parts, policy, limits)
-    if policy.tiers.enabled and reason == "threshold":
-        early = _tiered(draft, parts, policy, limits, failures)
-        if early is not None:
-            return early
+    early = _early(draft, parts, policy, limits, failures)
+    if early is not None:
+        return early
     asked = policy.gate == "always_summarise" and parts.cover
     pruned, freed = _pruned(draft, parts, policy, limits, None if asked else before - goal)
     if not asked and (before - freed <= goal or not parts.cover):
@@ -128,6 +126,25 @@ def plan(
         if not candidate.compaction.over_target:
             return PruneOnly(candidate)
     return wanted
+
+
+def _early(draft: Draft, parts: Split, policy: Policy, limits: Limits, failures: int) -> Plan | None:
+    """What needs no gate: the provider has compacted already, a step between two compactions, or a tier is enough."""
+    done = _in_band(draft, policy, limits)
+    if done is not None:
+        covering = replace(draft, split=done, restores=())
+        return PruneOnly(apply(_summarise(covering, draft.edits, policy, limits, "", ""), NO_SECTIONS))
+    if draft.reason != "threshold":
+        return None
+    if policy.prune.when == "every-turn" and draft.tokens_before < limits.soft:
+        return _step(draft, parts, policy, limits)
+    return _tiered(draft, parts, policy, limits, failures) if policy.tiers.enabled else None
+
+
+def _in_band(draft: Draft, policy: Policy, limits: Limits) -> Split | None:
+    if policy.remote.mode != "managed":
+        return None
+    return compacted_in_band(draft.path, draft.base.covered, system=limits.tail)
 
 
 def apply(

@@ -21,6 +21,7 @@ from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
 from offturn_config.errors import InvalidSetting
 from offturn_config.presets import load
+from offturn_engine.accept import accept
 from offturn_engine.compaction import NO_SECTIONS, NOTHING, Compaction, Opaque
 from offturn_engine.draft import SUMMARY_HEAD
 from offturn_engine.errors import SummarizerError
@@ -28,7 +29,7 @@ from offturn_engine.formats import get
 from offturn_engine.formats.responses import items
 from offturn_engine.messages import RawMessage
 from offturn_engine.outcome import Compacted, Failed, Outcome
-from offturn_engine.plan import Summarise, apply, plan, widen
+from offturn_engine.plan import Plan, PruneOnly, Summarise, apply, plan, widen
 from offturn_engine.remote import RemoteReply, RemoteRequest
 from offturn_models.remote import Endpoints
 from offturn_worker.fake_model import FakeModel
@@ -288,3 +289,36 @@ def test_chat_messages_become_input_items() -> None:
     called = [item["call_id"] for item in made if str(item.get("type")).endswith("_call")]
     answered = [item["call_id"] for item in made if str(item.get("type")).endswith("_output")]
     assert called == answered
+
+
+def in_band(content: str | None) -> RawMessage:
+    block = {"type": "compaction", "content": content, "encrypted_content": content}
+    return {"role": "assistant", "content": [block, {"type": "text", "text": "Going on with module 8."}]}
+
+
+def managed(raws: list[RawMessage], base: Compaction = NOTHING) -> Plan:
+    rules = load("five-step", {"remote.mode": "managed"})
+    path = path_of("anthropic", raws)
+    return plan(path, base, get("anthropic"), policy=rules, limits=rules.limits(WINDOW), reason="manual")
+
+
+def test_an_item_in_an_answer_becomes_a_generation_without_a_model() -> None:
+    raws = [*reading("anthropic", 8), human("And module 8?"), in_band("what happened"), *turn("anthropic", 9)]
+    planned = managed(raws)
+    assert isinstance(planned, PruneOnly)
+    made = planned.candidate
+    assert made.compaction.covered == ((0, 33),)
+    assert accept(made, minimum_gain=0.0) is None
+    items = made.rendering.items
+    assert [item.kind for item in items[:3]] == ["summary", "message", "message"]
+    assert items[1].raw == raws[33]
+    assert {item.seq for item in made.compaction.human} == {*range(0, 33, 4)}
+
+    later = [*raws, *turn("anthropic", 10), in_band("more"), human("Next?")]
+    again = managed(later, made.compaction.model_copy(update={"number": 1}))
+    assert isinstance(again, PruneOnly)
+    assert again.candidate.compaction.covered == ((0, 42),)
+
+
+def test_an_item_that_failed_covers_nothing() -> None:
+    assert isinstance(managed([*reading("anthropic", 8), in_band(None), *turn("anthropic", 9)]), Summarise)
