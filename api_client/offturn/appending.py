@@ -11,6 +11,7 @@ from offturn.entries import Ids, OriginRule, Prepared, listed, prepare
 from offturn.errors import Behind, StoreUnavailable
 from offturn.handle import Handle, T
 from offturn.health import UNATTENDED
+from offturn.learning import seen_in
 from offturn.links import Links
 from offturn.overflow import Overflow
 from offturn.recording import BEHIND, UNSURE, Measured, refusal
@@ -83,7 +84,8 @@ class Appending(Handle):
             return await self._record(links, cache, batch, self._measured(cache, usage, view), expect)
 
     def _measured(self, cache: Cache, usage: Any = None, view: View | None = None) -> Measured:
-        return Measured.of(usage, view or self._last, cache.meta, cache.config or self._config)
+        config = cache.config or self._config
+        return Measured.of(usage, view or self._last, cache.meta, config, seen_in(cache, config))
 
     async def _record(
         self, links: Links, cache: Cache, batch: Prepared, measured: Measured, expect: int | None
@@ -103,6 +105,7 @@ class Appending(Handle):
                 limits=config.bounds,
                 calibration=measured.calibration,
                 thresholds=measured.thresholds,
+                pace=measured.pace,
                 usage=measured.event,
             ),
             op,

@@ -129,7 +129,7 @@ class Cache:
         self.incarnation = reply.incarnation
         for message, entry, seq in zip(batch.messages, batch.entries, reply.seqs, strict=True):
             if seq == len(self.log):
-                self._add(message.placed(seq), entry.host_id)
+                self._add(message.placed(seq, reply.at), entry.host_id)
         self.chain = reply.chain
         meta = self.meta
         if meta is None or (reply.current, reply.epoch) != (meta.current, meta.epoch):

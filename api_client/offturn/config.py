@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from offturn.store.errors import UnknownVersion
+from offturn.store.state import Pace
 from offturn_config.errors import InvalidPolicy, InvalidSetting
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
@@ -16,7 +17,7 @@ from offturn_config.presets import stored
 from offturn_engine.formats import get
 from offturn_engine.formats.base import Format
 from offturn_engine.tokens import Calibration, prior
-from offturn_engine.triggers import Thresholds, in_estimates, thresholds
+from offturn_engine.triggers import OFF, Thresholds, in_estimates, thresholds
 
 Adopt = Literal["group", "turn", "never"]
 
@@ -48,6 +49,12 @@ class SessionConfig:
     def bounds(self) -> tuple[int, int]:
         """TTL in ms and bytes of the log, as the store has them; 0: none."""
         return self.policy.session.ttl * 1000, self.policy.session.bytes
+
+    def pace(self, calibration: Calibration) -> Pace:
+        """How often automatic work may start, and after what silence, as the store has it."""
+        trigger = self.policy.trigger
+        idle = trigger.idle_seconds * 1000 if trigger.enabled else 0
+        return trigger.most_per_hour, trigger.minimum_interval * 1000, idle, self.estimates(calibration).idle_floor
 
     def to_json(self) -> str:
         """For the store."""
@@ -117,7 +124,7 @@ class SessionConfig:
 
     def thresholds(self, calibration: Calibration) -> Thresholds:
         """Trigger levels in estimate units, as the store compares them."""
-        return thresholds(self.estimates(calibration))
+        return thresholds(self.estimates(calibration)) if self.policy.trigger.enabled else OFF
 
 
 def checked_adopt(adopt: Adopt) -> Adopt:

@@ -83,7 +83,9 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         length=newest.seq + 1 if newest else 0,
         chain=newest.chain if newest else "",
         path_tokens=sum(e.tokens for e in entries),
-        wanted=meta.asked > meta.served or (needed != "none" and not (meta.parked or meta.blocked)),
+        wanted=claim.reason == "idle"
+        or meta.asked > meta.served
+        or (needed != "none" and not (meta.parked or meta.blocked)),
         pressing=needed == "hard" or claim.attempts + claim.failures >= config.policy.failure.attempts,
         model=config.model,
         factor=calibration.factor,

@@ -91,6 +91,7 @@ class Moving(Handle):
                     limits=(meta.ttl, meta.quota),
                     calibration=meta.calibration,
                     thresholds=(meta.soft, meta.hard, meta.growth),
+                    pace=meta.pace,
                 )
             )
             if not isinstance(reply, Stored):
@@ -147,7 +148,8 @@ class Moving(Handle):
                 adopt=old.adopt if adopt is None else checked_adopt(adopt),
             )
             learnt = (meta.calibration or "") if new.model == old.model else ""
-            levels = new.thresholds(new.calibration(learnt))
+            known = new.calibration(learnt)
+            levels = new.thresholds(known)
             reply = await self._once(
                 lambda op: links.store.configure(
                     self.key,
@@ -156,6 +158,7 @@ class Moving(Handle):
                     config=new.onto(meta.config),
                     thresholds=(levels.soft, levels.hard, levels.growth),
                     limits=new.bounds,
+                    pace=new.pace(known),
                     calibration=learnt,
                 )
             )

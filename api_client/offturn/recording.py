@@ -10,12 +10,15 @@ from typing import Any
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
 from offturn.errors import Behind, Conflict, InvalidMessage
+from offturn.learning import Seen
 from offturn.room import session_full
 from offturn.store.replies import BehindLog, DuplicateId, Meta, OrphanResult, Overfull, RecordReply, Unexpected
+from offturn.store.state import Pace
 from offturn.usage import Usage
 from offturn.view import View
 from offturn_config.keys import SessionKey
 from offturn_engine.tokens import Calibration
+from offturn_engine.triggers import early
 
 UNSURE = (
     "whether the messages were recorded is not known: make the same call again on the same session object, it takes "
@@ -30,20 +33,33 @@ class Measured:
 
     calibration: str | None = None
     thresholds: tuple[int, int, int] | None = None
+    pace: Pace | None = None
     event: str | None = None
     warnings: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, usage: Any, view: View | None, meta: Meta | None, config: SessionConfig) -> Measured:
-        """From what the host gave, for the call made with `view`. A first record sets the thresholds."""
+    def of(
+        cls, usage: Any, view: View | None, meta: Meta | None, config: SessionConfig, seen: Seen | None = None
+    ) -> Measured:
+        """From what the host gave, for the call made with `view`. A first record sets the thresholds and the pace."""
         known = config.calibration(meta.calibration if meta else None)
         measured = Usage.from_response(usage)
         if measured is None:
             warnings = () if usage is None else ("usage was not understood: pass the SDK's response or Usage(...)",)
-            return cls(thresholds=None if meta else _levels(config, known), warnings=warnings)
+            first = meta is None
+            return cls(
+                thresholds=_levels(config, known) if first else None,
+                pace=config.pace(known) if first else None,
+                warnings=warnings,
+            )
         if view is not None and view.estimate:
             known = known.observe(view.estimate, measured.input_tokens, view.declared)
-        return cls(calibration=known.model_dump_json(), thresholds=_levels(config, known), event=_event(measured, view))
+        return cls(
+            calibration=known.model_dump_json(),
+            thresholds=_levels(config, known, seen),
+            pace=config.pace(known),
+            event=_event(measured, view),
+        )
 
     @classmethod
     def counted(cls, tokens: int, view: View, meta: Meta | None, config: SessionConfig) -> Measured:
@@ -96,8 +112,10 @@ def refusal(key: SessionKey, reply: RecordReply, batch: Prepared) -> Exception:
             return Conflict("the session was purged or expired while this handle was open; nothing was written")
 
 
-def _levels(config: SessionConfig, calibration: Calibration) -> tuple[int, int, int]:
+def _levels(config: SessionConfig, calibration: Calibration, seen: Seen | None = None) -> tuple[int, int, int]:
     levels = config.thresholds(calibration)
+    if seen and config.policy.trigger.learn_start:
+        levels = early(levels, milliseconds=seen.milliseconds, growth=seen.growth, largest=seen.largest)
     return levels.soft, levels.hard, levels.growth
 
 

@@ -17,7 +17,7 @@ VERSION = 1
 
 Method = Literal["model", "extractive", "prune", "remote"]
 Placement = Literal["first", "last"]
-Reason = Literal["threshold", "phase", "manual", "overflow"]
+Reason = Literal["threshold", "phase", "manual", "overflow", "idle"]
 SummaryRole = Literal["user", "alternating"]
 
 

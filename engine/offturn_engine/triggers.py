@@ -8,6 +8,7 @@ Parking and the too-dense breaker keep jobs from starting; what a session needs 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Literal
 
 from offturn_config.limits import Limits
@@ -23,6 +24,22 @@ class Thresholds:
     soft: int
     hard: int
     growth: int
+
+
+NEVER = 10**13
+"""A level that no view reaches; the store's scripts know it too."""
+
+OFF = Thresholds(NEVER, NEVER, 1)
+"""Without automatic triggers."""
+
+
+def early(levels: Thresholds, *, milliseconds: int, growth: float, largest: int) -> Thresholds:
+    """A soft level from which a summary is ready before the view is at the hard level, with room for one result.
+
+    milliseconds: what a summary took; growth: estimated tokens a millisecond. Never above soft, nor below half of it.
+    """
+    start = levels.hard - largest - ceil(milliseconds * growth)
+    return replace(levels, soft=max(levels.soft // 2, min(levels.soft, start)))
 
 
 def due(tokens: int, thresholds: Thresholds, *, path_tokens: int = 0, held: int = 0) -> Requirement:
@@ -60,6 +77,7 @@ def in_estimates(limits: Limits, calibration: Calibration, estimator: Estimator 
         target=max(1, size(limits.target)),
         ceiling=max(1, size(limits.ceiling)),
         phase_minimum=size(limits.phase_minimum),
+        idle_floor=size(limits.idle_floor),
         minimum_growth=part(limits.minimum_growth),
         tail=part(limits.tail),
         protected=int(limits.protected / calibration.factor),

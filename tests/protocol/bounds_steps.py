@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from offturn.store.sessions import SessionStore
+from offturn_config import keys
 from offturn_config.keys import SessionKey
 from tests.protocol import model
 from tests.protocol.facts import State, log_bytes
@@ -31,6 +32,8 @@ class BoundsSteps:
 
     async def on_lapse(self, mode: str = "whole") -> str:
         """The TTL is over. `partly`: of keys that a release without TTL wrote, only the state has gone."""
+        if self.state.doze == "asleep":  # that is shorter than any TTL
+            await self.on_silence()
         gone = [self.key.key("meta")] if mode == "partly" else self.own_keys()
         await self.redis.unlink(*(name for name in gone if name != self.key.key("life")))
         return await self.became(model.lapse(self.state), "lapsed")
@@ -49,6 +52,20 @@ class BoundsSteps:
         s = self.state
         fields = {"config": s.config, "thresholds": s.thresholds, "limits": (TTL_MS, log_bytes(s) + int(room))}
         return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
+
+    async def on_pace(self, name: str, hourly: str, interval: str, idle: str, floor: str, *arguments: str) -> str:
+        """How often automatic work may start; seconds between two of them, of silence; the smallest view for that."""
+        pace = (int(hourly), int(interval) * 1000, int(idle) * 1000, int(floor))
+        fields = {"config": self.state.config, "thresholds": self.state.thresholds, "pace": pace}
+        return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
+
+    async def on_silence(self) -> str:
+        """As long as the policy waits for, if the session is waiting."""
+        if self.state.doze != "asleep":
+            return "nothing"
+        await self.redis.hset(self.key.key("meta"), "doze", 1)
+        await self.redis.zadd(keys.due(), {self.key.member: 1}, xx=True)
+        return await self.became(self.state._replace(due=True, doze="over"), "silent")
 
     async def on_unlist(self) -> str:
         new, _ = model.unlist(self.state)

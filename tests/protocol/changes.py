@@ -42,10 +42,20 @@ def turn(s: State, nonce: str) -> State:
     return s._replace(revision=(s.revision[0] + 1, nonce))
 
 
-def ask(s: State) -> tuple[State, bool]:
-    if s.due or not wanted(s):
+def ask(s: State, *, broken: bool = False) -> tuple[State, bool]:
+    if (s.due and not broken) or not wanted(s):
         return s, False
     return s._replace(due=True, request_no=s.request_no + 1), True
+
+
+def written(s: State, *, new: bool) -> tuple[State, bool]:
+    """After a record; with new messages a silence ends, and the next one begins."""
+    broken = new and (s.doze == "asleep" or (s.doze == "over" and s.due))
+    s, ring = ask(s._replace(doze="") if broken else s, broken=broken)
+    if ring or not new or (s.due and not broken):
+        return s, ring
+    dozes = s.pace[2] > 0 and pressure(s) >= s.pace[3]
+    return s._replace(due=False, doze="asleep" if dozes else "" if broken else s.doze), ring
 
 
 def remember(s: State, op: str, reply: Reply) -> State:

@@ -61,6 +61,8 @@ class State(NamedTuple):
     reason: str = ""
     config: str = ""
     quota: int = 0
+    pace: tuple[int, int, int, int] = (0, 0, 0, 0)
+    doze: str = ""  # asleep: due when the silence has been long enough; over: it has
     chunks: frozenset[str] = frozenset()
     ops: tuple[tuple[str, Reply], ...] = ()
 
@@ -111,6 +113,11 @@ def requirement(s: State) -> str:
     if pressure(s) >= hard:
         return "hard"
     return "soft" if pressure(s) >= soft and path_tokens(s) >= s.held else "none"
+
+
+def awake(s: State) -> State:
+    """What is due now, or is not in the set any more, does not wait for a silence."""
+    return s._replace(doze="") if s.doze == "asleep" else s
 
 
 def wanted(s: State) -> bool:

@@ -27,10 +27,11 @@ from offturn.store.replies import (
     Stale,
     Why,
 )
+from offturn.store.state import Pace
 from offturn_engine.chain import link
 from offturn_engine.compaction import Compaction
 from offturn_engine.ranges import seqs_of
-from tests.protocol.changes import GENERATIONS_KEPT, ask, full, grown, item_of, remember, turn, unpark
+from tests.protocol.changes import GENERATIONS_KEPT, full, grown, item_of, remember, turn, unpark, written
 from tests.protocol.facts import (
     Gen,
     State,
@@ -80,6 +81,7 @@ def record(
     thresholds: tuple[int, int, int],
     config: str = "{}",
     limits: tuple[int, int] = (0, 0),
+    pace: Pace | None = None,
     **_: Any,
 ) -> tuple[State, RecordReply]:
     before = s
@@ -106,7 +108,8 @@ def record(
         s = State(incarnation=incarnation, alive=True, epoch=op, config=config, quota=limits[1])
     if refused := full(s, log):
         return before, refused
-    s, ring = ask(s._replace(log=tuple(log), path=grown(s.path, first, len(log)), thresholds=thresholds))
+    s = s._replace(log=tuple(log), path=grown(s.path, first, len(log)), thresholds=thresholds, pace=pace or s.pace)
+    s, ring = written(s, new=len(log) > first)
     reply = Recorded(
         incarnation=incarnation,
         first_seq=first,

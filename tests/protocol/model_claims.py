@@ -19,7 +19,7 @@ from offturn.store.replies import (
 )
 from offturn_engine.ranges import seqs_of
 from tests.protocol.changes import ended, hold, judge, lift, remember, strike, turn, unpark
-from tests.protocol.facts import State, covered, gen, gone, holds, pressure, there, wanted
+from tests.protocol.facts import State, awake, covered, gen, gone, holds, pressure, requirement, there, wanted
 from tests.protocol.model_bounds import unlist
 
 LATER = ("failed", "unavailable", "deferred")
@@ -34,7 +34,7 @@ def rollback(s: State, *, op: str, incarnation: int, target: int) -> tuple[State
         return s, Refused(why="target")
     s = hold(turn(s._replace(current=target, adopted=target, epoch=op), op))
     s = lift(s._replace(served=s.request_no))
-    s = s._replace(due=wanted(s))
+    s = awake(s._replace(due=wanted(s)))
     reply = RolledBack(revision=s.revision)
     return remember(s, op, reply), reply
 
@@ -49,7 +49,9 @@ def claim(
     if s.leased:
         return s, Busy(remaining_ms=lease_ms)
     asked = s.asked > s.served
-    if hourly is not None and not asked and s.starts >= hourly:
+    own, interval, *_ = s.pace
+    least = min([limit for limit in (hourly, own) if limit], default=None)
+    if not asked and ((least is not None and s.starts >= least) or (interval and s.starts)):
         return s, Limited(remaining_ms=0)
     if s.attempts and s.token:
         s = ended(s, "died")
@@ -58,7 +60,8 @@ def claim(
     s = judge(s)
     if s.blocked:
         return s._replace(due=False), Blocked()
-    s = s._replace(token=token, fence=s.fence + 1, leased=True, attempts=s.attempts + 1, automatic=not asked)
+    automatic = "idle" if requirement(s) == "none" and s.doze == "over" else "threshold"
+    s = s._replace(doze="", token=token, fence=s.fence + 1, leased=True, attempts=s.attempts + 1, automatic=not asked)
     reply = Claim(
         incarnation=s.incarnation,
         epoch=s.epoch,
@@ -67,7 +70,7 @@ def claim(
         request_no=s.request_no,
         attempts=s.attempts,
         failures=s.failures,
-        reason=s.reason if asked else "threshold",
+        reason=s.reason if asked else automatic,
         focus="",
         note="",
     )

@@ -16,12 +16,14 @@ from offturn.store.replies import (
     Undone,
     UndoReply,
 )
+from offturn.store.state import Pace
 from offturn_engine.chain import link
 from offturn_engine.ranges import Ranges, seqs_of
 from tests.protocol.changes import ask, full, item_of, lift, remember, turn, unpark
 from tests.protocol.facts import (
     State,
     ancestors,
+    awake,
     chain_at,
     covered,
     gen,
@@ -97,13 +99,15 @@ def configure(
     config: str,
     thresholds: tuple[int, int, int],
     limits: tuple[int, int] | None = None,
+    pace: Pace | None = None,
 ) -> tuple[State, SteerReply]:
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
     quota = limits[1] if limits else s.quota
-    return steered(s._replace(config=config, thresholds=thresholds, epoch=op, quota=quota), op)
+    s = s._replace(config=config, thresholds=thresholds, epoch=op, quota=quota, pace=pace or s.pace)
+    return steered(s, op)
 
 
 def cancel(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
@@ -112,7 +116,7 @@ def cancel(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
     if gone(s, incarnation):
         return s, Gone()
     s = s._replace(served=s.request_no, epoch=op)
-    s = s._replace(due=wanted(s))
+    s = awake(s._replace(due=wanted(s)))
     reply = Steered(ring=False, request_no=s.request_no)
     return remember(s, op, reply), reply
 

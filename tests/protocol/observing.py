@@ -28,7 +28,10 @@ async def observe(redis: Any, key: SessionKey) -> State:
         pipe.get(key.key("life"))
         meta, ops, ids, chunks, log, opsq, chunksq, score, dead, clock, life = await pipe.execute()
     now = int(clock[0]) * 1000 + clock[1] // 1000
-    fields = Meta.read([item for pair in meta.items() for item in pair], due=score is not None, now_ms=now)
+    doze = int(meta.get(b"doze") or 0)
+    asleep = doze > now and score == doze
+    due = score is not None and not asleep
+    fields = Meta.read([item for pair in meta.items() for item in pair], due=due, now_ms=now)
     if fields is None:
         assert life or not any((ops, ids, log))
         return State(incarnation=int(meta.get(b"incarnation", life or 0)), due=score is not None, parked=dead)
@@ -71,7 +74,7 @@ async def observe(redis: Any, key: SessionKey) -> State:
         token=fields.token,
         fence=fields.fence,
         leased=fields.leased,
-        due=fields.due,
+        due=due,
         request_no=fields.request_no,
         asked=fields.asked,
         served=fields.served,
@@ -89,6 +92,8 @@ async def observe(redis: Any, key: SessionKey) -> State:
         reason=fields.reason,
         config=fields.config,
         quota=fields.quota,
+        pace=fields.pace,
+        doze="asleep" if asleep else "over" if 0 < doze <= now else "",
         chunks=frozenset(text_of(name) for name in chunks),
         ops=tuple((text_of(op), reply_of(ops[op])) for op in opsq),
     )
@@ -113,4 +118,4 @@ async def _with_record(redis: Any, key: SessionKey, numbers: Sequence[int]) -> s
 
 def reply_of(text: bytes) -> Reply:
     fields = loads(text)
-    return KINDS[fields.pop("kind")].read(fields)
+    return KINDS[fields.pop("kind")].read({name: value for name, value in fields.items() if name != "at"})

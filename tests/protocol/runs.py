@@ -30,6 +30,8 @@ def choices(stage: Stage, rng: Random) -> list[tuple[str, int]]:
     s = stage.state
     if s.leased:
         found.append(("expire", 3))
+    if s.doze == "asleep":
+        found.append(("silence", 2))
     if s.starts:
         found.append(("hour", 1))
     if stage.before:
@@ -61,6 +63,7 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
         if s.gens:
             found.append((f"evict {rng.choice(s.gens).number}", 1))
         found += [(f"cancel {name}{lost}", 1), (f"unblock {name}{lost}", 1)]
+        found.append((f"pace {name} {rng.choice((0, 1))} 0 {rng.choice((0, 60))} {rng.choice((0, 2))}{lost}", 1))
         found.append((f"configure {name} {rng.randint(1, 4)} {rng.randint(4, 8)}{lost}", 1))
         if host.move:
             found.append((f"undo {name}{lost}", 5))

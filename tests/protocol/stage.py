@@ -20,7 +20,7 @@ from offturn_engine.compaction import Compaction
 from offturn_engine.ranges import ranges_of, seqs_of
 from tests.protocol import model
 from tests.protocol.bounds_steps import LIMITS, BoundsSteps
-from tests.protocol.facts import State, chain_at, covered, gen, path_tokens
+from tests.protocol.facts import State, awake, chain_at, covered, gen, path_tokens
 from tests.protocol.hours import HOURLY, Hours
 from tests.protocol.observing import observe
 from tests.protocol.stage_moving import Host, Moves
@@ -241,6 +241,7 @@ class Stage(Hours, BoundsSteps, Moves):
     async def both(self, kind: str, fields: dict[str, Any]) -> Reply | bool:
         saved = await self.save()
         new, expected = getattr(model, kind)(self.state, **fields)
+        new = awake(new) if new.due else new
         reply: Reply | bool = await getattr(self.store, kind)(self.key, **fields)
         assert plain(reply) == plain(expected), f"{kind}: the store answers {reply}, the model {expected}"
         if isinstance(reply, Committed):

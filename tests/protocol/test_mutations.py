@@ -165,14 +165,14 @@ MUTATIONS = {
     "deaths are not told": Mutation("claim", "ended('died', s.worker or '')", "num('x')", "ends-are-told"),
     "failures are not told": Mutation("finish", "  ended(", "  tostring(", "ends-are-told"),
     "ends are told for ever": Mutation("", "  set('ends', '')\n", "", "ends-are-told"),
-    "no hourly limit": Mutation("claim", "#recent >= a.hourly then", "false then", "hourly"),
-    "requests are limited": Mutation("claim", "and not asked and", "and", "hourly"),
+    "no hourly limit": Mutation("claim", "#recent >= hourly then", "false then", "hourly"),
+    "requests are limited": Mutation("claim", "if not asked and free", "if free", "hourly"),
     "unblock asks for nothing": Mutation("unblock", "local ring = ask()", "local ring = false", "unblocked"),
     "subset by ends only": Mutation(
         "", "if not y[j] or y[j][1] > low then return false end", "if not y[j] then return false end", "hole"
     ),
     "asked twice": Mutation(
-        "", "if due() or not wanted() then return false end", "if not wanted() then return false end"
+        "", "if (due() and not broken) or not wanted() then return false end", "if not wanted() then return false end"
     ),
 }
 

@@ -73,6 +73,51 @@ BOUNDS = {
     "lapsed-partly-compacted": Trace(
         3, "prepare h1; emergency h1; lapse partly; open h2; record h2 1 = recorded; failover; prepare h2"
     ),
+    "hourly-of-the-policy": Trace(
+        2,
+        "pace h1 1 0 0 0; claim a; plan a; commit a; finish a compacted; record h1 2; claim a; plan a; commit a; "
+        "finish a compacted; record h1 2; claim a = limited; request h1; claim a = claim; finish a skipped; hour; "
+        "claim a = claim",
+    ),
+    "interval": Trace(
+        2,
+        "pace h1 0 600 0 0; claim a; plan a; commit a; finish a compacted; record h1 2; claim a = limited; hour; "
+        "claim a = claim",
+    ),
+    "idle": Trace(
+        0,
+        "open h1; record h1 1; pace h1 0 0 60 1; record h1 0; sweep = quiet; claim a = idle; record h1 lost; "
+        "again h1 = recorded; sweep = due; claim a; finish a skipped = due; claim a; plan a; commit a; "
+        "finish a compacted = done; silence = nothing",
+    ),
+    "idle-silence": Trace(
+        0,
+        "open h1; record h1 1; pace h1 0 0 60 1; record h1 0; sweep = quiet; silence = silent; "
+        "sweep = due; claim a = claim; finish a skipped = done; sweep = quiet; silence = nothing",
+    ),
+    "idle-broken": Trace(
+        0,
+        "open h1; record h1 1; pace h1 0 0 60 1; record h1 0; silence; record h1 0 = recorded; sweep = quiet; "
+        "claim a = idle; silence = silent; claim a = claim; record h1 1; finish a skipped = due",
+    ),
+    "idle-below-floor": Trace(
+        0, "open h1; record h1 1; pace h1 0 0 60 3; record h1 0; silence = nothing; sweep = quiet"
+    ),
+    "idle-off": Trace(
+        0, "open h1; record h1 1; pace h1 0 0 60 1; record h1 0; pace h1 0 0 0 0; record h1 0; silence = nothing"
+    ),
+    "idle-withdrawn": Trace(
+        0,
+        "open h1; record h1 1; pace h1 0 0 60 1; record h1 0; cancel h1; silence = nothing; record h1 0; silence = silent",
+    ),
+    "idle-rolled-back": Trace(
+        0, "open h1; record h1 1; pace h1 0 0 60 1; record h1 0; rollback h1 0; sweep = quiet; silence = nothing"
+    ),
+    "idle-then-asked": Trace(
+        0,
+        "open h1; record h1 1; pace h1 0 0 60 1; record h1 0; request h1 = requested; sweep = due; claim a = claim; "
+        "finish a skipped = done",
+    ),
     "deferred": Trace(
         2,
         "claim a; finish a deferred = due; claim a; finish a deferred = due; claim a; finish a deferred = due; "

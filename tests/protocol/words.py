@@ -10,7 +10,7 @@ from offturn.store.replies import Busy, Finished, Limited, Recorded, Refused, Re
 def plain(reply: Reply | bool) -> Reply | bool:
     """Without what depends on the clock."""
     if isinstance(reply, Recorded):
-        return replace(reply, unattended=False)
+        return replace(reply, unattended=False, at=0)
     return replace(reply, remaining_ms=0) if isinstance(reply, Busy | Limited) else reply
 
 

@@ -18,6 +18,7 @@ from offturn.store.replies import (
     UndoReply,
 )
 from offturn.store.scripted import Scripted, header_of
+from offturn.store.state import Pace
 from offturn_config.keys import SessionKey
 from offturn_engine.ranges import Ranges
 
@@ -39,13 +40,13 @@ class HostScripts(Scripted):
         limits: tuple[int, int] | None = None,
         calibration: str | None = None,
         thresholds: tuple[int, int, int] | None = None,
+        pace: Pace | None = None,
         usage: str | None = None,
     ) -> RecordReply:
         """Append entries, once per `op`. A first record creates the session and stores `config` and `limits` by value.
 
         `tail_length`, `tail_chain`: what the caller knows to be acknowledged. `limits`: TTL in ms, bytes of the log; 0: none.
-        `thresholds`: soft, hard, growth in
-        estimate units. `usage`: JSON for an event.
+        `thresholds`: soft, hard, growth in estimate units. `pace`: see there. `usage`: JSON for an event.
         """
         args = {
             "op": op,
@@ -58,6 +59,7 @@ class HostScripts(Scripted):
             "limits": limits,
             "calibration": calibration,
             "thresholds": thresholds,
+            "pace": pace,
             "usage": usage,
         }
         return cast(
@@ -136,11 +138,14 @@ class HostScripts(Scripted):
         config: str,
         thresholds: tuple[int, int, int],
         limits: tuple[int, int] | None = None,
+        pace: Pace | None = None,
         calibration: str = "",
     ) -> SteerReply:
         """Replace what the first record stored, once per `op`; running jobs become stale. `limits`: as in `record`."""
         args = {"op": op, "incarnation": incarnation, "config": config, "thresholds": thresholds, "limits": limits}
-        return cast("SteerReply", await self._reply("configure", key, {**args, "calibration": calibration}))
+        return cast(
+            "SteerReply", await self._reply("configure", key, {**args, "pace": pace, "calibration": calibration})
+        )
 
     async def cancel(self, key: SessionKey, *, op: str, incarnation: int) -> SteerReply:
         """Withdraw open requests, once per `op`; running jobs become stale."""

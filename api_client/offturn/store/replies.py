@@ -46,7 +46,7 @@ class Recorded(Reply):
     What was appended is `first_seq` to `last_seq`, the newest of the log; nothing, if `first_seq > last_seq`.
     `requirement` is the level of `pressure`; `due`: a job is asked for; `ring`: by this very call, ring the doorbell.
     `unattended`: due for a while, and no worker was there at this moment; never in the answer to a repeated call.
-    `blocked`: the too-dense breaker's sentence, "" while it is closed.
+    `blocked`: the too-dense breaker's sentence, "" while it is closed. `at`: ms of Redis TIME; 0: not told.
     """
 
     incarnation: int
@@ -68,6 +68,7 @@ class Recorded(Reply):
     epoch: str
     unattended: bool = False
     blocked: str = ""
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

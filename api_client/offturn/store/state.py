@@ -72,6 +72,11 @@ _GEN_FIELDS = (
 )
 
 
+Pace: TypeAlias = tuple[int, int, int, int]
+"""Automatic compactions an hour, ms between two of them, ms of silence after which one starts, and the smallest view for
+that, in estimate units. 0: no limit, none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
     """How one job ended that counts as an attempt: `died` (its claim ran out), or the kind of its failure."""
@@ -86,6 +91,7 @@ class Meta:
     """A live session's state. Tokens are estimates; times are ms of Redis TIME.
 
     `blocked`: the too-dense breaker's sentence for people, "" while it is closed.
+    `doze`: when the silence has been long enough, 0 where nothing waits for that.
     `ttl`: ms without a write or a host's view after which the session ends; `quota`: of `log_bytes`; 0: none.
     """
 
@@ -126,6 +132,8 @@ class Meta:
     calibration: str | None
     ttl: int
     quota: int
+    pace: Pace
+    doze: int
     log_bytes: int
     created: int
     updated: int
@@ -187,6 +195,7 @@ _NUMBERS = (
     "growth",
     "ttl",
     "quota",
+    "doze",
     "log_bytes",
     "created",
     "updated",
@@ -194,6 +203,9 @@ _NUMBERS = (
 
 
 def _meta(fields: Mapping[str, str], due: bool, now_ms: int, unattended: bool) -> Meta:
+    def number(name: str) -> int:
+        return int(fields.get(name, 0))
+
     numbers = {int(name[2:]) for name in fields if name.startswith("g:")}
     return Meta(
         epoch=fields["epoch"],
@@ -206,7 +218,8 @@ def _meta(fields: Mapping[str, str], due: bool, now_ms: int, unattended: bool) -
         blocked=fields.get("blocked", ""),
         ends=ends_of(json.loads(fields.get("ends") or "[]")),
         leased=int(fields.get("leased_until", 0)) > now_ms,
-        due=due,
+        due=due and number("doze") <= now_ms,
+        pace=(number("hourly"), number("interval"), number("idle_ms"), number("idle_floor")),
         unattended=unattended,
         open_calls=json.loads(fields["open"]),
         reason=fields.get("reason", ""),
@@ -214,7 +227,7 @@ def _meta(fields: Mapping[str, str], due: bool, now_ms: int, unattended: bool) -
         note=fields.get("note", ""),
         config=fields["config"],
         calibration=fields.get("calibration"),
-        **{name: int(fields.get(name, 0)) for name in _NUMBERS},
+        **{name: number(name) for name in _NUMBERS},
     )
 
 

@@ -8,8 +8,10 @@ if leased() then
 end
 local asked = num('asked') > num('served')
 local recent = starts()
-if a.hourly and not asked and #recent >= a.hourly then
-  local free = recent[#recent - a.hourly + 1] + HOUR
+local hourly = math.min(a.hourly or math.huge, num('hourly') > 0 and num('hourly') or math.huge)
+local free = #recent > 0 and recent[#recent] + num('interval') or now
+if #recent >= hourly then free = math.max(free, recent[#recent - hourly + 1] + HOUR) end
+if not asked and free > now then
   set_due(free)
   return reply('limited', {remaining_ms = free - now})
 end
@@ -40,11 +42,13 @@ set('fence', num('fence') + 1)
 set('leased_until', now + a.lease_ms)
 set('attempts', num('attempts') + 1)
 set('automatic', asked and 0 or 1)
+local automatic = requirement() == 'none' and silent() and 'idle' or 'threshold'
+set('doze', 0)
 save()
 due_now()
 event('claimed', {request = num('request_no'), fence = num('fence'), attempts = num('attempts')})
 return reply('claimed', {
   incarnation = num('incarnation'), epoch = s.epoch, fence = num('fence'), token = a.token,
   request_no = num('request_no'), attempts = num('attempts'), failures = num('failures'),
-  reason = asked and s.reason or 'threshold', focus = asked and s.focus or '', note = asked and s.note or '',
+  reason = asked and s.reason or automatic, focus = asked and s.focus or '', note = asked and s.note or '',
 })

@@ -1,5 +1,5 @@
 -- Replace the stored configuration and its thresholds. Jobs that run under the one before are superseded.
--- a: op, incarnation, config, thresholds, calibration ('': nothing learnt yet), limits? {ttl, quota}
+-- a: op, incarnation, config, thresholds, calibration ('': nothing learnt yet), limits? {ttl, quota}, pace? {hourly, interval, idle_ms, idle_floor}
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end
@@ -11,6 +11,7 @@ set('hard', a.thresholds[2])
 set('growth', a.thresholds[3])
 set('epoch', a.op)
 if a.limits then bounded(a.limits) end
+if a.pace then paced(a.pace) end
 local ring = ask()
 save()
 rung(ring)

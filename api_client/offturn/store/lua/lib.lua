@@ -132,6 +132,14 @@ local function bounded(limits)
   set('quota', limits[2])
 end
 
+-- how often automatic work may start, and after what silence it starts by itself
+local function paced(pace)
+  set('hourly', pace[1])
+  set('interval', pace[2])
+  set('idle_ms', pace[3])
+  set('idle_floor', pace[4])
+end
+
 local function linked(n, hash) return n == 0 or (n <= num('log_len') and hash_at(n) == hash) end
 
 -- generations
@@ -264,7 +272,12 @@ end
 
 -- due
 
-local function due() return not newborn and redis.call('ZSCORE', DUE, MEMBER) ~= false end
+local function score() return not newborn and tonumber(redis.call('ZSCORE', DUE, MEMBER) or nil) end
+
+-- in the set only for the end of a silence?
+local function silent() return num('doze') > 0 and score() == num('doze') end
+
+local function due() return (score() or false) and not (silent() and num('doze') > now) end
 
 local function set_due(score) redis.call('ZADD', DUE, string.format('%d', score), MEMBER) end
 
@@ -326,8 +339,9 @@ local function starts()
 end
 
 -- does work that nobody was asked for become wanted? then it gets a number; true: set due and ring the bell
-local function ask()
-  if due() or not wanted() then return false end
+-- broken: whatever silence the session is due for has just ended
+local function ask(broken)
+  if (due() and not broken) or not wanted() then return false end
   set('request_no', num('request_no') + 1)
   return true
 end

@@ -58,6 +58,7 @@ if a.thresholds then
   set('hard', a.thresholds[2])
   set('growth', a.thresholds[3])
 end
+if a.pace then paced(a.pace) end
 
 local chain, tokens, lines, bytes = s.chain, num('path_tokens'), {}, 0
 for n, i in ipairs(fresh) do
@@ -79,7 +80,11 @@ set('chain', chain)
 set('path', ranges_json(path))
 set('path_tokens', tokens)
 set('open', cjson.encode(open))
-local ring = ask()
+local broken = #fresh > 0 and silent()
+if broken then set('doze', 0) end
+local ring = ask(broken)
+local dozes = #fresh > 0 and not ring and (broken or not due()) and num('idle_ms') > 0 and pressure() >= num('idle_floor')
+if dozes then set('doze', now + num('idle_ms')) end
 save()
 if newborn then
   -- begins on nothing: an expired life may have left something, above all where an older release took part in it
@@ -90,6 +95,7 @@ end
 for _, line in ipairs(lines) do redis.call('RPUSH', LOG, line) end
 for id, place in pairs(ids) do redis.call('HSET', IDS, id, place) end
 rung(ring)
+if dozes then set_due(num('doze')) elseif broken and not ring then clear_due() end
 if a.usage then
   local usage = cjson.decode(a.usage)
   usage.seq = length  -- of the first message after the call
@@ -101,7 +107,7 @@ local done = {
   length = length + #fresh, chain = chain, path = path, path_tokens = tokens, pressure = pressure(),
   requirement = requirement(), due = due(), ring = ring, request_no = num('request_no'),
   current = num('current'), adopted = num('adopted'), revision = s.revision, epoch = s.epoch,
-  blocked = s.blocked or '',
+  blocked = s.blocked or '', at = now,
 }
 remember(reply('recorded', done))
 done.unattended = unattended() -- true of this moment only

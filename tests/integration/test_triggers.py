@@ -1,0 +1,116 @@
+"""What starts a compaction by itself, by the policy's parameters, against a real store."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from offturn import CompactionClient, Skipped, Usage
+from offturn.testing import FakeSummarizer, summary_of
+from offturn_engine.summary import SummaryReply, SummaryRequest
+from offturn_engine.tokens import estimate_text
+
+WINDOW = 20_000
+WORDS = "The team talks about a sentence and its colour. " * 40
+
+
+def talk(turns: int, start: int = 0) -> list[dict[str, Any]]:
+    return [
+        raw
+        for i in range(start, start + turns)
+        for raw in ({"role": "user", "content": f"Question {i}?"}, {"role": "assistant", "content": f"{i}: {WORDS}"})
+    ]
+
+
+class Slow(FakeSummarizer):
+    """Says that it took half a minute."""
+
+    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+        text = summary_of(request)
+        return SummaryReply(
+            text=text, finish="stop", model="slow", output_tokens=estimate_text(text), milliseconds=30_000
+        )
+
+
+async def test_without_automatic_triggers_only_requests_and_phases_count(client: CompactionClient) -> None:
+    session = client.session("off", format="openai-chat", window=WINDOW, overrides={"trigger.enabled": False})
+    recorded = await session.record(talk(40))
+
+    assert recorded.requirement == "none"
+    assert await client.run_due() == []
+    await session.phase_done("finished")
+    [outcome] = await client.run_due()
+    assert not isinstance(outcome, Skipped)
+
+
+async def test_a_policy_without_phases_pays_for_none(client: CompactionClient) -> None:
+    session = client.session("phases", format="openai-chat", window=WINDOW, overrides={"trigger.phase": False})
+    await session.record(talk(10))
+    await session.phase_done("finished")
+
+    assert await client.run_due() == [Skipped(reason="phases_off")]
+
+
+async def test_silence_above_the_floor_starts_one(client: CompactionClient) -> None:
+    overrides = {"trigger.idle_seconds": 1, "trigger.idle_floor": 2_000}
+    session = client.session("idle", format="openai-chat", window=WINDOW, overrides=overrides)
+    await session.record(talk(8))
+    small = client.session("small", format="openai-chat", window=WINDOW, overrides=overrides)
+    await small.record(talk(1))
+    assert not (await session.status()).due
+
+    outcomes: list[object] = []
+    for _ in range(100):
+        if outcomes := list(await client.run_due()):
+            break
+        await asyncio.sleep(0.1)
+
+    assert len(outcomes) == 1
+    assert "finished" in [event.kind for event in await session.events()]
+    assert await client.run_due() == []
+    assert "finished" not in [event.kind for event in await small.events()]
+
+
+async def test_no_more_an_hour_than_the_policy_says(client: CompactionClient) -> None:
+    session = client.session("hourly", format="openai-chat", window=WINDOW, overrides={"trigger.most_per_hour": 1})
+    await session.record(talk(30))
+    first = await client.run_due()
+    await session.record(talk(30, 30))
+
+    assert len(first) == 1
+    assert await client.run_due() == [Skipped(reason="limited")]
+    await session.request()
+    [asked] = await client.run_due()
+    assert not isinstance(asked, Skipped)
+
+
+async def test_an_interval_between_two(client: CompactionClient) -> None:
+    session = client.session(
+        "interval", format="openai-chat", window=WINDOW, overrides={"trigger.minimum_interval": 900}
+    )
+    await session.record(talk(30))
+    await client.run_due()
+    await session.record(talk(30, 30))
+
+    assert await client.run_due() == [Skipped(reason="limited")]
+    await session.request()
+    [outcome] = await client.run_due()
+    assert not isinstance(outcome, Skipped)
+
+
+async def test_a_slow_summarizer_and_fast_growth_start_earlier(client: CompactionClient) -> None:
+    levels = {}
+    for learns in (False, True):
+        name = f"learn-{learns}"
+        session = client.session(name, format="openai-chat", window=100_000, overrides={"trigger.learn_start": learns})
+        for i in range(4):
+            await session.record(talk(10, 10 * i))
+            await asyncio.sleep(0.01)
+        await session.request()
+        await client.run_due(summarizer=Slow())
+        view = await session.view()
+        await session.record(talk(1, 50), usage=Usage(input_tokens=view.tokens), view=view)
+        meta = await (await client._connector.links()).store.meta(session.key)
+        assert meta is not None
+        levels[learns] = meta.soft
+    assert levels[True] < levels[False]
