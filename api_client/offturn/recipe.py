@@ -91,7 +91,7 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, summarize
         return Skipped(reason=planned.reason)
     if isinstance(planned, PruneOnly):
         return await _publish(key, store, claim, job, planned.candidate)
-    written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation))
+    written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation, claim.redactions))
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
         return Failed(kind=written.kind, retry_after=written.retry_after)
     if isinstance(written, Unavailable):

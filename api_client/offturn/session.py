@@ -20,6 +20,7 @@ from offturn.matching import Recognised, recognise
 from offturn.moving import Moving
 from offturn.overflow import Overflow, unrecognised
 from offturn.recording import Moved
+from offturn.redacting import Redacting
 from offturn.showing import require_room, show
 from offturn.store.replies import Gone, RolledBack
 from offturn.ticket import Ticket
@@ -34,7 +35,7 @@ MIRROR_TRIES = 5
 LONGEST_NOTE = 4_000  # characters of a note or focus
 
 
-class Session(Appending, Moving):
+class Session(Appending, Moving, Redacting):
     """A handle, from `CompactionClient.session`; cheap, one per session and process. Its calls run one after the other.
 
     Before each model call: `record` what is new and send what `view` gives, or give your own list to `mirror` and send

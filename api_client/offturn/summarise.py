@@ -60,13 +60,15 @@ class PaidInSession:
     store: SessionStore
     session: SessionKey
     incarnation: int
+    redactions: int
 
     async def get(self, key: str) -> str | None:
         return await self.store.chunk(self.session, key)
 
     async def put(self, key: str, value: str) -> None:
         with suppress(StoreUnavailable, StoreFull):  # the result itself is still good
-            await self.store.save_chunk(self.session, incarnation=self.incarnation, chunk_key=key, value=value)
+            lives = {"incarnation": self.incarnation, "redactions": self.redactions}
+            await self.store.save_chunk(self.session, **lives, chunk_key=key, value=value)
 
 
 class _Refused(Exception):

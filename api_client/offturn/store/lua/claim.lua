@@ -25,6 +25,6 @@ event('claimed', {request = num('request_no'), fence = num('fence'), attempts = 
 local asked = num('asked') > num('served')
 return reply('claimed', {
   incarnation = num('incarnation'), epoch = s.epoch, fence = num('fence'), token = a.token,
-  request_no = num('request_no'), attempts = num('attempts'), reason = asked and s.reason or 'threshold',
+  request_no = num('request_no'), attempts = num('attempts'), redactions = num('redactions'), reason = asked and s.reason or 'threshold',
   focus = asked and s.focus or '', note = asked and s.note or '',
 })

@@ -5,6 +5,7 @@ local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ = unpack(KEY
 local MEMBER, a = ARGV[1], cjson.decode(ARGV[2])
 local OPS_KEPT, CHUNKS_KEPT, GENERATIONS_KEPT, EVENTS_KEPT = 128, 64, 16, 1000
 local NEVER = 10 ^ 13 -- a threshold nothing reaches
+local FORGOTTEN = '-' -- stands for the digest of a redacted message: its id may come again, with whatever content
 
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
@@ -81,6 +82,12 @@ local function hash_at(n)
   if n == num('log_len') then return s.chain end
   local entry = redis.call('LINDEX', LOG, n - 1)
   return entry and string.sub(entry, 1, 40)
+end
+
+-- of the server; -1 where it may not be asked
+local function replicas()
+  local info = redis.pcall('INFO', 'replication')
+  return type(info) == 'string' and tonumber(string.match(info, 'connected_slaves:(%d+)')) or -1
 end
 
 local function linked(n, hash) return n == 0 or (n <= num('log_len') and hash_at(n) == hash) end

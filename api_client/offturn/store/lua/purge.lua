@@ -1,6 +1,6 @@
 -- End this life of the session. What stays is a tombstone: the number the next life counts on from.
 -- a: incarnation
-if not alive() and a.incarnation == num('incarnation') then return reply('purged') end
+if not alive() and a.incarnation == num('incarnation') then return reply('purged', {replicas = replicas()}) end
 if gone(a.incarnation) then return reply('gone') end
 
 -- first what frees room: a full server lets a script that began so go on
@@ -12,4 +12,4 @@ redis.call('UNLINK', META, LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ)
 redis.call('HSET', META, 'v', 1, 'incarnation', a.incarnation, 'alive', 0)
 clear_due()
 redis.call('HDEL', DEAD, MEMBER)
-return reply('purged')
+return reply('purged', {replicas = replicas()})

@@ -1,6 +1,8 @@
--- Keep a paid chunk result under its content's key. No lease needed: what is paid is worth keeping; never in another life.
--- a: incarnation, chunk; ARGV[3] is the value.
+-- Keep a paid chunk result under its content's key. No lease needed: what is paid is worth keeping; never in another
+-- life, nor after something was redacted that it may quote.
+-- a: incarnation, redactions, chunk; ARGV[3] is the value.
 if gone(a.incarnation) then return reply('gone') end
+if a.redactions ~= num('redactions') then return reply('outdated') end
 redis.call('HSET', CHUNKS, a.chunk, ARGV[3])
 redis.call('LREM', CHUNKSQ, 0, a.chunk)
 if redis.call('RPUSH', CHUNKSQ, a.chunk) > CHUNKS_KEPT then

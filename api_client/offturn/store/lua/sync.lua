@@ -1,7 +1,9 @@
--- Read only: the state, and the log after what the caller has; from the start if it has something else.
--- a: incarnation, length, chain, limit_bytes, limit_entries
+-- Read only: the state, and the log after what the caller has; from the start if it has something else, or what it has
+-- was redacted since.
+-- a: incarnation, length, chain, redactions, limit_bytes, limit_entries
 if not alive() then return {now, num('incarnation') + 1} end
-local reset = a.length > 0 and (a.incarnation ~= num('incarnation') or not linked(a.length, a.chain))
+local same = a.incarnation == num('incarnation') and a.redactions == num('redactions')
+local reset = a.length > 0 and not (same and linked(a.length, a.chain))
 local start, total, step = reset and 0 or a.length, num('log_len'), 20
 local found, bytes, at = {}, 0, start
 while at < total and #found < a.limit_entries and bytes < a.limit_bytes do
