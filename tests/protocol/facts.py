@@ -13,6 +13,7 @@ class Item(NamedTuple):
     digest: str
     tokens: int
     host_id: str | None
+    redacted: bool = False
 
 
 class Gen(NamedTuple):
@@ -25,6 +26,7 @@ class Gen(NamedTuple):
     covered: frozenset[int]
     tokens_after: int
     at_tokens: int
+    told: int = 0  # the log's length when a request's words last went into it or what it was made from
 
 
 class State(NamedTuple):
@@ -50,6 +52,8 @@ class State(NamedTuple):
     parked: bool = False
     thresholds: tuple[int, int, int] = (0, 0, 0)
     reason: str = ""
+    note: str = ""
+    redactions: int = 0
     config: str = ""
     chunks: frozenset[str] = frozenset()
     ops: tuple[tuple[str, Reply], ...] = ()

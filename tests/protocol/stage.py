@@ -21,6 +21,7 @@ from offturn_engine.ranges import in_order, ranges_of, seqs_of
 from tests.protocol import model
 from tests.protocol.facts import State, ancestors, chain_at, covered, gen, path_tokens
 from tests.protocol.observing import observe
+from tests.protocol.stage_redacting import RedactingStage
 
 THRESHOLDS = (2, 4, 2)
 LEASE_MS = 600_000  # leases end when a step says so
@@ -35,9 +36,11 @@ class Divergence(AssertionError):
 class Host:
     incarnation: int | None = None
     tail: tuple[int, str] = (0, "")
+    redactions: int = 0  # of the session when the tail was read
     pending: tuple[str, dict[str, Any]] | None = None  # a write whose reply was lost
     emergency: dict[str, Any] | None = None
     move: dict[str, Any] | None = None  # another path, for the state it was made for
+    marked: dict[str, Any] | None = None  # what to redact, for the state it was made for
 
 
 @dataclass
@@ -57,7 +60,7 @@ class Saved:
     dead: bytes | None
 
 
-class Stage:
+class Stage(RedactingStage):
     def __init__(self, store: SessionStore, redis: Redis, key: SessionKey, *, max_attempts: int = 6) -> None:
         self.store, self.key, self.max_attempts = store, key, max_attempts
         self.redis: Any = redis  # its own types leave open whether a command is awaited
@@ -84,12 +87,13 @@ class Stage:
 
     async def on_open(self, name: str) -> str:
         length, chain = len(self.state.log), chain_at(self.state, len(self.state.log))
-        seen = await self.store.sync(self.key, incarnation=self.state.incarnation, length=length, chain=chain)
+        known = {"length": length, "chain": chain, "redactions": self.state.redactions}
+        seen = await self.store.sync(self.key, incarnation=self.state.incarnation, **known)
         assert (seen.meta is not None) is self.state.alive
         assert not seen.entries
         assert not seen.reset
         self.host(name).incarnation = seen.next_incarnation
-        self.host(name).tail = (length, chain)
+        self.host(name).tail, self.host(name).redactions = (length, chain), self.state.redactions
         return "opened"
 
     async def on_record(self, name: str, *arguments: str) -> str:
@@ -111,11 +115,13 @@ class Stage:
 
     async def record(self, name: str, entries: Sequence[NewEntry], arguments: Sequence[str]) -> str:
         length, chain = self.host(name).tail
-        fields = {"tail_length": length, "tail_chain": chain, "entries": entries, "thresholds": THRESHOLDS}
+        tail = {"tail_length": length, "tail_chain": chain, "redactions": self.host(name).redactions}
+        fields = {**tail, "entries": entries, "thresholds": THRESHOLDS}
         return await self.write(name, "record", {**self.named(name), **fields}, arguments)
 
     async def on_request(self, name: str, *arguments: str) -> str:
-        return await self.write(name, "request", {**self.named(name), "reason": "manual"}, arguments)
+        note = "words" if "told" in arguments else ""
+        return await self.write(name, "request", {**self.named(name), "reason": "manual", "note": note}, arguments)
 
     async def on_rollback(self, name: str, target: str, *arguments: str) -> str:
         return await self.write(name, "rollback", {**self.named(name), "target": int(target)}, arguments)
@@ -202,7 +208,8 @@ class Stage:
         return "planned"
 
     async def on_save(self, name: str) -> str:
-        fields = {"incarnation": self.workers[name].claim.incarnation, "chunk_key": f"chunk {self.draw()}"}
+        held = self.workers[name].claim
+        fields = {"incarnation": held.incarnation, "redactions": held.redactions, "chunk_key": f"chunk {self.draw()}"}
         return word(await self.both("save_chunk", {**fields, "value": "paid"}))
 
     async def on_commit(self, name: str) -> str:

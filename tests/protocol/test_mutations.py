@@ -14,6 +14,7 @@ from tests.protocol.runs import play_random
 from tests.protocol.stage import Stage
 from tests.protocol.test_traces import play
 from tests.protocol.traces import MORE, TRACES
+from tests.protocol.traces_redacting import REDACTING
 
 RUNS = 60
 
@@ -134,6 +135,49 @@ MUTATIONS = {
     "asked twice": Mutation(
         "", "if due() or not wanted() then return false end", "if not wanted() then return false end"
     ),
+    "redact not once": Mutation("redact", "local known = once()", "local known = false", "redact-once"),
+    "redact keeps the epoch": Mutation("redact", "set('epoch', a.op)", "", "redact-running"),
+    "redact keeps chunks": Mutation("redact", "redis.call('UNLINK', CHUNKS, CHUNKSQ)", "", "redact-running"),
+    "redact keeps generations": Mutation("redact", "goes or on(g.covered, seq)", "goes", "redact-covered"),
+    "redact keeps records": Mutation("redact", "redis.call('UNLINK', payload(number))", "", "redact-covered"),
+    "redact keeps what quotes": Mutation("redact", "quoting[number] or", "", "redact-quoting"),
+    "redact keeps what was told": Mutation("redact", "(g.told or 0) > first", "false", "redact-told"),
+    "redact takes what was told before": Mutation(
+        "redact", "(g.told or 0) > first", "g.told > 0", "redact-told-before"
+    ),
+    "told is not passed on": Mutation("commit", "based and based.told or 0", "0", "redact-told-lives-on"),
+    "redact keeps notes": Mutation("redact", "set('note', '')", "", "redact-note"),
+    "redact keeps in force": Mutation("redact", "if dropped[num('adopted')] then", "if false then", "redact-covered"),
+    "redact shows the transcript": Mutation("redact", "current = g and g.replaces or 0", "current = 0", "redact-older"),
+    "redact keeps hashes": Mutation("redact", "return redis.sha1hex(a.salt .. hash)", "return hash", "redact-covered"),
+    "redact keeps hashes in replies": Mutation(
+        "redact", "if told.chain and told.length > first then", "if false then", "redact-lost-reply"
+    ),
+    "redact keeps digests": Mutation("redact", "'%d:%s', entry.seq, FORGOTTEN", "'%d:00', entry.seq", "redact-same-id"),
+    "redact forgets another's digest": Mutation(
+        "redact", "tonumber(string.match(place, '^%d+')) == entry.seq", "true", "redact-after-amend"
+    ),
+    "redacted id conflicts": Mutation("record", "and digest ~= FORGOTTEN", "", "redact-other-content"),
+    "redact keeps events": Mutation("redact", "redis.call('XDEL', EVENTS, row[1])", "", "redact-covered"),
+    "redact keeps the weight": Mutation("redact", "set('path_tokens', a.path_tokens)", "", "redact-weight"),
+    "redact keeps the hold": Mutation("redact", "num('held') + a.path_tokens - num('path_tokens')", "num('held')"),
+    "redact asks for nothing": Mutation("redact", "local ring = ask()", "local ring = false", "redact-due"),
+    "redact of any tail": Mutation("redact", "a.length == num('log_len')", "true", "redact-moved-tail"),
+    "redact of any generation": Mutation("redact", "a.counter == num('counter') and", "", "redact-moved-generation"),
+    "redact of any epoch": Mutation("redact", "a.epoch == s.epoch and", "", "redact-moved-epoch"),
+    "redact of any log": Mutation(
+        "redact", "if not same or not linked(a.length, a.chain)", "if not same", "redact-moved-log"
+    ),
+    "redact of any life": Mutation(
+        "redact", "if gone(a.incarnation) then return reply('gone') end", "", "redact-purged"
+    ),
+    "chunks after a redact": Mutation(
+        "save_chunk", "if a.redactions ~= num('redactions') then return reply('outdated') end", "", "redact-running"
+    ),
+    "caches after a redact": Mutation("sync", "and a.redactions == num('redactions')", "", "redact-lost-reply"),
+    "records after a redact": Mutation(
+        "record", "if live and a.redactions ~= num('redactions') then return reply('moved') end", "", "redact-covered"
+    ),
 }
 
 
@@ -158,7 +202,7 @@ async def test_a_broken_script_is_noticed(name: str, redis: Redis) -> None:
 
 async def exercise(store: SessionStore, redis: Redis, trace: str) -> None:
     if trace:
-        await play(stage(store, redis, trace), {**TRACES, **MORE}[trace])
+        await play(stage(store, redis, trace), {**TRACES, **MORE, **REDACTING}[trace])
         return
     for seed in range(RUNS):
         await play_random(stage(store, redis, f"run {seed}"), seed)

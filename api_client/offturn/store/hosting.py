@@ -22,7 +22,6 @@ from offturn.store.scripted import Scripted, header_of
 from offturn_config.keys import SessionKey
 from offturn_engine.ranges import Ranges
 
-
 NOT_CONFIRMED = (
     "done on the primary, and {} of {} replicas did not confirm it within {} s: what was deleted may come back with a "
     "failover; make the same call again until it returns"
@@ -200,7 +199,9 @@ class HostScripts(Scripted):
             "length": length,
             "chain": chain,
             "counter": counter,
-            "entries": [{"seq": one.seq} if one.host_id is None else {"seq": one.seq, "id": one.host_id} for one in tombstones],
+            "entries": [
+                {"seq": one.seq} if one.host_id is None else {"seq": one.seq, "id": one.host_id} for one in tombstones
+            ],
             "quoting": quoting,
             "path_tokens": path_tokens,
             "reason": reason,
