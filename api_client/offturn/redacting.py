@@ -104,7 +104,7 @@ class Redacting(Handle):
                 counter=meta.counter,
                 tombstones=tombstones,
                 quoting=quoting,
-                path_tokens=tokens,
+                tokens=tokens,
                 reason=reason,
                 salt=salt,
             )
@@ -147,14 +147,13 @@ def _named(cache: Cache, wanted: Iterable[Ref], author: str | None) -> list[int]
 
 
 def _tombstones(cache: Cache, seqs: Sequence[int], reason: str) -> tuple[list[Tombstone], int]:
-    """What takes their places, and the tokens of the path with them."""
-    shown, tokens = normalise(cache.live.path), cache.live.path_tokens
-    made = []
+    """What takes their places, and by how many tokens the path gets lighter."""
+    shown, tokens, made = normalise(cache.live.path), 0, []
     for seq in seqs:
         old = cache.log[seq]
         new = cache.fmt.parse(cache.fmt.redacted(old.raw), index=seq, origin=old.origin)
         if contains(shown, seq):
-            tokens += new.tokens - old.tokens
+            tokens += old.tokens - new.tokens
         redaction = Redaction(reason=reason, size=cache.forms[seq].size)
         made.append(
             Tombstone.of(

@@ -36,7 +36,6 @@ from tests.protocol.facts import (
     linked,
     wanted,
 )
-from tests.protocol.facts import path_tokens as tokens_of_path
 
 
 def undo(
@@ -140,7 +139,7 @@ def redact(
     counter: int,
     tombstones: Sequence[Tombstone],
     quoting: Sequence[int],
-    path_tokens: int,
+    tokens: int,
     reason: str,
     salt: str,
 ) -> tuple[State, RedactReply]:
@@ -148,7 +147,7 @@ def redact(
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
-    if (epoch, length, counter) != (s.epoch, len(s.log), s.counter) or not linked(s, length, chain):
+    if (epoch, counter) != (s.epoch, s.counter) or not linked(s, length, chain):
         return s, PathMoved()
     if not tombstones:
         return s, _redacted(s, ring=False)
@@ -172,7 +171,7 @@ def redact(
         gens=tuple(g for g in s.gens if g.number not in dropped),
         chunks=frozenset(),
         ops=ops,
-        held=max(0, s.held + path_tokens - tokens_of_path(s)),
+        held=max(0, s.held - tokens),
         note="",
         current=current,
         adopted=current if s.adopted in dropped else s.adopted,

@@ -9,7 +9,7 @@ from offturn.store.entries import Redaction, Tombstone
 from offturn.store.replies import Redacted
 from offturn_config.keys import SessionKey
 from offturn_engine.ranges import seqs_of
-from tests.protocol.facts import State, chain_at, linked, path_tokens
+from tests.protocol.facts import State, chain_at, linked
 
 
 class RedactingStage:
@@ -70,7 +70,7 @@ class RedactingStage:
             "counter": s.counter,
             "tombstones": [self.tombstone(seq) for seq in seqs],
             "quoting": [int(a[1:]) for a in arguments if a.startswith("q")],
-            "path_tokens": path_tokens(s) + sum(1 - s.log[seq].tokens for seq in seqs if seq in shown),
+            "tokens": sum(s.log[seq].tokens - 1 for seq in seqs if seq in shown),
             "reason": "asked",
             "salt": f"salt {self.draw()}",
         }

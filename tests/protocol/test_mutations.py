@@ -159,11 +159,15 @@ MUTATIONS = {
     ),
     "redacted id conflicts": Mutation("record", "and digest ~= FORGOTTEN", "", "redact-other-content"),
     "redact keeps events": Mutation("redact", "redis.call('XDEL', EVENTS, row[1])", "", "redact-covered"),
-    "redact keeps the weight": Mutation("redact", "set('path_tokens', a.path_tokens)", "", "redact-weight"),
-    "redact keeps the hold": Mutation("redact", "num('held') + a.path_tokens - num('path_tokens')", "num('held')"),
+    "redact keeps the weight": Mutation(
+        "redact", "num('path_tokens') - a.tokens", "num('path_tokens')", "redact-weight"
+    ),
+    "redact keeps the hold": Mutation("redact", "num('held') - a.tokens", "num('held')"),
     "redact asks for nothing": Mutation("redact", "local ring = ask()", "local ring = false", "redact-due"),
-    "redact of any tail": Mutation("redact", "a.length == num('log_len')", "true", "redact-moved-tail"),
-    "redact of any generation": Mutation("redact", "a.counter == num('counter') and", "", "redact-moved-generation"),
+    "redact of the tail it saw": Mutation(
+        "redact", "for seq = num('log_len') - 1", "for seq = a.length - 1", "redact-grown-tail"
+    ),
+    "redact of any generation": Mutation("redact", "and a.counter == num('counter')", "", "redact-moved-generation"),
     "redact of any epoch": Mutation("redact", "a.epoch == s.epoch and", "", "redact-moved-epoch"),
     "redact of any log": Mutation(
         "redact", "if not same or not linked(a.length, a.chain)", "if not same", "redact-moved-log"

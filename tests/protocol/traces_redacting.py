@@ -52,7 +52,9 @@ REDACTING = {
         2,
         "claim a; expire; claim a; expire; claim a; expire; claim a = parked; redact h1 0 = redacted; unblock h1 = steered",
     ),
-    "redact-moved-tail": Trace(3, "mark h1 0; record h2; redact h1 = pathmoved; redact h1 0 = redacted"),
+    "redact-grown-tail": Trace(
+        1, "record h1 3; mark h1 1; record h1 2; redact h1 = redacted; undo h1 rewind 2 = undone"
+    ),
     "redact-moved-generation": Trace(3, "claim a; plan a; mark h1 0; commit a = committed; redact h1 = pathmoved"),
     "redact-moved-epoch": Trace(
         3, "mark h1 0; undo h2; record h2; undo h2; mark h1 0; cancel h2; redact h1 = pathmoved"

@@ -182,15 +182,15 @@ class HostScripts(Scripted):
         counter: int,
         tombstones: Sequence[Tombstone],
         quoting: Sequence[int],
-        path_tokens: int,
+        tokens: int,
         reason: str,
         salt: str,
     ) -> RedactReply:
         """Put tombstones in the place of log entries and remove all that may quote these, once per `op`.
 
-        `epoch`, `length`, `chain` and `counter` are as in `undo`. `quoting`: generations that cover none of them and edit
-        what quotes one. `path_tokens`: of the path as it is then. `salt` is random and kept nowhere. Running jobs become
-        stale. Without tombstones nothing is changed.
+        `epoch`, `length`, `chain` and `counter` are as in `undo`, but the log may have grown. `quoting`: generations that
+        edit what quotes one of them. `tokens`: by which the path gets lighter. `salt` is random and kept nowhere. Running
+        jobs become stale. Without tombstones nothing is changed.
         """
         args = {
             "op": op,
@@ -203,7 +203,7 @@ class HostScripts(Scripted):
                 {"seq": one.seq} if one.host_id is None else {"seq": one.seq, "id": one.host_id} for one in tombstones
             ],
             "quoting": quoting,
-            "path_tokens": path_tokens,
+            "tokens": tokens,
             "reason": reason,
             "salt": salt,
         }

@@ -1,12 +1,14 @@
 -- Delete the content of messages: tombstones take the place of their entries, and all that may quote them goes:
--- generations, chunks, notes, digests, events. Checks in this order: once, life, the state is the one the caller read.
--- a: op, incarnation, epoch, length, chain, counter, entries {seq, id?}, quoting, path_tokens, reason, salt; ARGV[3..]
---    are the tombstones' envelopes. `quoting`: generations that edit what quotes one of the messages.
+-- generations, chunks, notes, digests, events. Checks in this order: once, life, the caller has read this path (which
+-- may have grown since) and its generations.
+-- a: op, incarnation, epoch, length, chain, counter, entries {seq, id?}, quoting, tokens, reason, salt; ARGV[3..] are the
+--    tombstones' envelopes. `quoting`: generations that edit what quotes one of the messages; `tokens`: by which the path
+--    gets lighter.
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end
 
-local same = a.epoch == s.epoch and a.counter == num('counter') and a.length == num('log_len')
+local same = a.epoch == s.epoch and a.counter == num('counter')
 if not same or not linked(a.length, a.chain) then return reply('moved') end
 local function redacted(ring)
   return reply('redacted', {
@@ -55,13 +57,13 @@ end
 -- A chain hash from here on would let anybody test a guess at what is deleted. Hashed once more with a value that
 -- nobody keeps, each still stands for one log up to its seq.
 local function other(hash) return redis.sha1hex(a.salt .. hash) end
-for seq = a.length - 1, first, -1 do
+for seq = num('log_len') - 1, first, -1 do
   local item = redis.call('RPOP', LOG)
   local rest = string.sub(item, 41)
   if envelopes[seq] then rest = string.match(rest, '^ %d+ ') .. envelopes[seq] end
   redis.call('LPUSH', LOG, other(string.sub(item, 1, 40)) .. rest)
 end
-for _ = first, a.length - 1 do redis.call('LMOVE', LOG, LOG, 'LEFT', 'RIGHT') end
+for _ = first, num('log_len') - 1 do redis.call('LMOVE', LOG, LOG, 'LEFT', 'RIGHT') end
 local replies = redis.call('HGETALL', OPS)
 for i = 1, #replies, 2 do
   local told = cjson.decode(replies[i + 1])
@@ -77,8 +79,8 @@ for _, entry in ipairs(a.entries) do
 end
 
 set('chain', other(s.chain))
-set('held', math.max(0, num('held') + a.path_tokens - num('path_tokens')))
-set('path_tokens', a.path_tokens)
+set('held', math.max(0, num('held') - a.tokens))
+set('path_tokens', num('path_tokens') - a.tokens)
 set('focus', '')
 set('note', '')
 set('current', current)
