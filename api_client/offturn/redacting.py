@@ -12,6 +12,7 @@ from offturn.handle import Handle
 from offturn.links import Links
 from offturn.paths import Ref
 from offturn.store.entries import Redaction, Tombstone
+from offturn.store.errors import NotConfirmed
 from offturn.store.replies import Meta, PathMoved, Purged, Redacted, RedactReply
 from offturn_engine.messages import Message
 from offturn_engine.ranges import contains, normalise
@@ -19,6 +20,7 @@ from offturn_engine.ranges import contains, normalise
 TRIES = 5
 BUSY = "the session changed at every try, nothing was redacted: call again"
 LONGEST_REASON = 300  # characters
+UNCONFIRMED = "done, but the store did not say within {} s whether its replicas have it: make the same call again"
 CONFIRMING = 0.75  # of the client's timeout: the answer has to come within the socket's
 
 
@@ -111,8 +113,11 @@ class Redacting(Handle):
         )
 
     async def _confirmed(self, links: Links, replicas: int) -> None:
-        async with asyncio.timeout(links.timeout):
-            await links.store.confirm(self.key, replicas=replicas, seconds=links.timeout * CONFIRMING)
+        try:
+            async with asyncio.timeout(links.timeout):
+                await links.store.confirm(self.key, replicas=replicas, seconds=links.timeout * CONFIRMING)
+        except TimeoutError:
+            raise NotConfirmed(UNCONFIRMED.format(links.timeout)) from None
 
 
 def _checked(refs: Sequence[Ref] | Ref, author: str | None, reason: object) -> list[Ref]:

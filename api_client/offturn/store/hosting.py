@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from offturn.store.entries import NewEntry, Tombstone, data_of, dumps, text_of
-from offturn.store.errors import StoreFault, StoreUnavailable
+from offturn.store.errors import NotConfirmed, StoreFault
 from offturn.store.replies import (
     AdoptReply,
     Gone,
@@ -158,7 +158,7 @@ class HostScripts(Scripted):
     async def confirm(self, key: SessionKey, *, replicas: int, seconds: float) -> None:
         """Wait until all replicas have what the server has written; `replicas` as a purge or redact answered.
 
-        Raises StoreUnavailable where one has not within `seconds`, StoreFault where the server may not be asked for them.
+        Raises NotConfirmed where one has not within `seconds`, StoreFault where the server may not be asked for them.
         """
         if replicas < 0:
             raise StoreFault(NOT_ASKED)
@@ -168,7 +168,7 @@ class HostScripts(Scripted):
             "confirm", self._keys(key), [key.member, b"{}"], replicas=replicas, wait_ms=int(seconds * 1000)
         )
         if reached < replicas:
-            raise StoreUnavailable(NOT_CONFIRMED.format(replicas - reached, replicas, seconds))
+            raise NotConfirmed(NOT_CONFIRMED.format(replicas - reached, replicas, seconds))
 
     async def redact(
         self,

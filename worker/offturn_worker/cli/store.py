@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from offturn import CompactionClient, Session, StoreUnavailable
+from offturn.store.errors import NotConfirmed
 from offturn_config.errors import InvalidSetting
 from offturn_config.settings import load_client_settings
 from offturn_config.urls import parse_url, redacted
@@ -38,6 +39,8 @@ def with_client(
 
     try:
         return asyncio.run(run())
+    except NotConfirmed:
+        raise
     except StoreUnavailable as error:
         where = redacted(settings.store_url)
         raise InvalidSetting(f"store {where!r}: {error}; start it, or name another with --store") from None
