@@ -101,6 +101,7 @@ class Appending(Handle):
                 entries=batch.entries,
                 expect=expect,
                 config=config.to_json(),
+                limits=config.bounds,
                 calibration=measured.calibration,
                 thresholds=measured.thresholds,
                 usage=measured.event,
@@ -113,7 +114,7 @@ class Appending(Handle):
         if not isinstance(reply, Stored):
             if isinstance(reply, BehindLog | Gone):
                 self._cache = None  # the next call starts from what the store holds
-            raise refusal(reply, batch)
+            raise refusal(self.key, reply, batch)
         cache.recorded(reply, batch, measured.calibration)
         if measured.event or any(message.origin == "assistant" for message in batch.messages):
             self._shrinking.answered()

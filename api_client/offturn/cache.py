@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from secrets import token_hex
+from typing import Literal
 
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
 from offturn.errors import Conflict, Refused
 from offturn.store.entries import Redaction
 from offturn.store.errors import StoreFault
-from offturn.store.replies import LogEntry, Meta, Recorded
+from offturn.store.replies import LogEntry, Mended, Meta, Recorded
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import NOTHING, Compaction
@@ -27,7 +29,8 @@ KEPT_PASSING = 4
 class Cache:
     """The log as read so far (`chain` is its chain hash), the newest meta, and parsed generations.
 
-    `stale`: the store is known to have more. `lost`: it no longer has what was read before. `forms` are the log's
+    `stale`: the store is known to have more. `lost`: it no longer has what was read before. `mended`: so
+    many generations had no record any more. `forms` are the log's
     messages as they are compared with a host's list. `passing` are records of views that were made for one call and not
     committed: the host may hand those back too.
     """
@@ -42,6 +45,7 @@ class Cache:
     meta: Meta | None = None
     stale: bool = True
     lost: bool = False
+    mended: int = 0
     log: list[Message] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
     forms: list[Form] = field(default_factory=list)
@@ -96,6 +100,7 @@ class Cache:
                 length=len(self.log),
                 chain=self.chain,
                 redactions=self.redactions,
+                touch=True,
             )
             meta = snapshot.meta
             if meta is None:
@@ -149,16 +154,37 @@ class Cache:
 
     async def generation(self, number: int) -> Compaction:
         """A generation's record; 0 is the raw transcript. Raises Refused for one that is not kept."""
+        known = await self.find(number)
+        if known is None:
+            raise Refused(f"generation {number} is not kept: choose one of {self.kept}")
+        return known
+
+    async def find(self, number: int) -> Compaction | None:
+        """As `generation`; None for one that is not kept. Where the server has lost the record, the session is mended."""
         if number == 0:
             return NOTHING
         info = self.meta.generations.get(number) if self.meta else None
         known = self.generations.get((number, info.nonce)) if info else None
         if info and known is None:
             known = await self.store.generation(self.key, number)
-        if known is None:
-            raise Refused(f"generation {number} is not kept: choose one of {self.kept}")
-        self.keep(known)
+            if known is None:
+                await self._mend()
+        if known is not None:
+            self.keep(known)
         return known
+
+    async def pointed(self, pointer: Literal["adopted", "current"]) -> Compaction:
+        """The record of the generation in force, or of the current one; where it is lost, of the one that took its place."""
+        for _ in range(KEPT_GENERATIONS):
+            if (found := await self.find(getattr(self.meta, pointer) if self.meta else 0)) is not None:
+                return found
+        raise StoreFault(f"session {self.key.member!r}: the server loses generations as fast as they are looked for")
+
+    async def _mend(self) -> None:
+        reply = await self.store.mend(self.key, incarnation=self.incarnation, nonce=token_hex(16))
+        if isinstance(reply, Mended):
+            self.mended += reply.lost
+        await self.refresh()
 
     def keep(self, record: Compaction) -> None:
         """Remember a parsed generation."""

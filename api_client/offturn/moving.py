@@ -13,7 +13,8 @@ from offturn.exporting import export
 from offturn.handle import Handle
 from offturn.links import Links
 from offturn.paths import Move, Ref, amended, place, up_to
-from offturn.store.replies import Gone, Meta, NewEntry, PathMoved, SteerReply, Undone, UndoReply
+from offturn.room import session_full
+from offturn.store.replies import Gone, Meta, NewEntry, Overfull, PathMoved, SteerReply, Undone, UndoReply
 from offturn.store.replies import Recorded as Stored
 from offturn_config.keys import SessionKey
 from offturn_config.presets import load
@@ -87,6 +88,7 @@ class Moving(Handle):
                     entries=entries,
                     expect=0,
                     config=meta.config,
+                    limits=(meta.ttl, meta.quota),
                     calibration=meta.calibration,
                     thresholds=(meta.soft, meta.hard, meta.growth),
                 )
@@ -137,8 +139,9 @@ class Moving(Handle):
                     self.key,
                     op=op,
                     incarnation=meta.incarnation,
-                    config=new.to_json(),
+                    config=new.onto(meta.config),
                     thresholds=(levels.soft, levels.hard, levels.growth),
+                    limits=new.bounds,
                     calibration=learnt,
                 )
             )
@@ -163,6 +166,8 @@ class Moving(Handle):
             reply = await self._moved(links, cache.live, await move())
             if isinstance(reply, PathMoved):
                 continue
+            if isinstance(reply, Overfull):
+                raise session_full(self.key, reply)
             if not isinstance(reply, Undone):
                 raise Conflict(f"session {self.key.member!r} was purged: record first")
             cache.stale = True

@@ -102,7 +102,9 @@ async def _judged(cache: Cache, messages: list[Message], path: Ranges) -> tuple[
     number = cache.live.current
     while number in known:
         if inside(known[number].covered, path):
-            record = await cache.generation(number)
+            record = await cache.find(number)
+            if record is None:  # lost: the session was mended, so the store will ask for another look
+                break
             rendering = render(messages, record, cache.fmt)
             if not violations(Shown(messages, record, rendering, cache.fmt)):
                 return tuple(unfit), rendering.tokens

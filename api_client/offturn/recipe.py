@@ -16,7 +16,7 @@ from secrets import token_hex
 from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
 from offturn.stopping import stop
-from offturn.store.errors import StoreFull, StoreUnavailable
+from offturn.store.errors import StoreFull, StoreUnavailable, UnknownVersion
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
 from offturn.store.sessions import SessionStore
 from offturn.summarise import PaidInSession, Unavailable, summarise
@@ -32,6 +32,7 @@ from offturn_engine.plan import PruneOnly, Skip, apply, plan, widen
 LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
 LONGEST_BACKOFF_MS = 300_000
+DEFERRED_MS = 30_000
 LONGEST_RETRY_AFTER = 3_600  # seconds: a provider may say anything
 
 
@@ -46,18 +47,23 @@ async def run(
 ) -> Outcome:
     """Compact one session if it is due and free.
 
-    Raises StoreUnavailable and StoreFull, which leave the claim to its lease. An unexpected error is raised too, after
-    the session was handed back with a delay.
+    Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
+    unexpected error is raised too, after the session was handed back with a delay.
     """
-    claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms)
+    try:
+        claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms)
+    except UnknownVersion as error:  # it stays due, for a worker of the release that wrote it
+        return Failed(kind=type(error).__name__, deferred=True)
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
     try:
         outcome = await _while_held(key, store, claim, summarizer, lease_ms)
-    except (StoreUnavailable, StoreFull):
+    except StoreUnavailable:
         raise
-    except OffturnError as error:  # a record or message this release cannot read: wait for one that can
-        outcome = Failed(kind=type(error).__name__)
+    except (
+        OffturnError
+    ) as error:  # a full store, or a record this release cannot read: wait for room, or for one that can
+        outcome = Failed(kind=type(error).__name__, deferred=isinstance(error, StoreFull | UnknownVersion))
     except asyncio.CancelledError:
         with suppress(OffturnError):  # the lease runs out by itself, and a cancellation must arrive
             await asyncio.shield(_finish(key, store, doorbell, claim, Superseded(reason="cancelled"), worker_id))
@@ -199,6 +205,8 @@ async def _finish(
 def _backoff(outcome: Outcome, claim: Claim) -> int:
     if not isinstance(outcome, Failed):
         return 0
+    if outcome.deferred:
+        return DEFERRED_MS
     asked = int(min(outcome.retry_after, LONGEST_RETRY_AFTER) * 1000)
     return max(asked, min(FIRST_BACKOFF_MS << (claim.attempts - 1), LONGEST_BACKOFF_MS))
 

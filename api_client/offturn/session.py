@@ -29,7 +29,8 @@ from offturn_engine.groups import group_is_open
 from offturn_engine.messages import Json
 
 REASONS = ("manual", "phase", "threshold")
-LOST = "the store no longer holds messages this handle has seen: it lost writes, or the session was purged"
+LOST = "the store no longer holds messages this handle has seen: it lost writes, or the session was purged or expired"
+MENDED = "the store had lost the records of {} generations: an earlier one took their place"
 OPEN = "a tool group is open: covered up to the last closed one"
 MIRROR_TRIES = 5
 LONGEST_NOTE = 4_000  # characters of a note or focus
@@ -206,8 +207,8 @@ class Session(Appending, Moving, Redacting):
             if old != new:
                 break
             same += 1
-        warnings = (*view.warnings, *limited, *self._warnings(cache), *([LOST] if cache.lost else []))
-        cache.lost = False
+        warnings = (*view.warnings, *limited, *self._warnings(cache), *_losses(cache))
+        cache.lost, cache.mended = False, 0
         self._last = replace(view, prefix=same, warnings=warnings)
         return self._last
 
@@ -253,3 +254,7 @@ class Session(Appending, Moving, Redacting):
             await links.ring(self.key, reply.request_no)
             warnings = (OPEN,) if group_is_open(cache.path) else ()
             return Ticket(links.store, self.key, reply.request_no, warnings)
+
+
+def _losses(cache: Cache) -> list[str]:
+    return ([LOST] if cache.lost else []) + ([MENDED.format(cache.mended)] if cache.mended else [])

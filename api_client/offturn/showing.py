@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 from secrets import token_hex
@@ -10,6 +11,8 @@ from secrets import token_hex
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.errors import Refused
+from offturn.room import SERVER_FULL
+from offturn.store.errors import StoreFull
 from offturn.store.replies import Adopted, Committed, Meta
 from offturn.view import Options, View
 from offturn_engine.compaction import Compaction
@@ -69,22 +72,27 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
     calibration = config.calibration(cache.meta.calibration if cache.meta else None)
     space = room(config, calibration, cache.fmt, options)
     if options.generation is None and _may_adopt(cache, config):
-        await _adopt(cache)
+        with suppress(StoreFull):  # what is in force is still a view
+            await _adopt(cache)
     own = options.generation is None and options.window in (None, config.window)
     tries = EMERGENCY_TRIES if own else 0
     gave_way: tuple[str, ...] = ()
     while True:
-        shown = await cache.generation(_number(cache, options))
+        chosen = options.generation
+        shown = await (cache.pointed("adopted") if chosen is None else cache.generation(chosen))
         rendering = _led(render(cache.path, shown, cache.fmt), options.lead)
         if rendering.tokens <= space.messages or not cache.path:
             break
         if not tries:
             shown, rendering = await _passing(cache, shown, space, options)
-            gave_way = (GAVE_WAY.format(options.generation),) if options.generation is not None else ()
+            gave_way += (GAVE_WAY.format(chosen),) if chosen is not None else ()
             break
         tries -= 1
-        if not await _adopt(cache):
-            await _publish(cache, space, options)
+        try:
+            if not await _adopt(cache):
+                await _publish(cache, space, options)
+        except StoreFull:
+            tries, gave_way = 0, (SERVER_FULL,)
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)
     return replace(view, warnings=(*view.warnings, *gave_way))
 
@@ -150,11 +158,6 @@ def give_way(
         raise CannotFit(space.calibration.real(error.tokens + more), space.limit) from None
 
 
-def _number(cache: Cache, options: Options) -> int:
-    in_force = cache.meta.adopted if cache.meta else 0
-    return in_force if options.generation is None else options.generation
-
-
 def _led(rendering: Rendering, lead: tuple[RawMessage, ...]) -> Rendering:
     """With the host's own leading system messages in place of the recorded ones."""
     if not lead:
@@ -198,9 +201,9 @@ async def _passing(cache: Cache, base: Compaction, space: Room, options: Options
 
 async def _publish(cache: Cache, space: Room, options: Options) -> None:
     """Commit a provisional generation that fits now, so that every process of the host sees the same one."""
+    base = await cache.pointed("current")
     meta = cache.meta
     assert meta is not None
-    base = await cache.generation(meta.current)
     made = (await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)).compaction
     nonce = token_hex(16)
     reply = await cache.store.commit(

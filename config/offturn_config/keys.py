@@ -1,8 +1,8 @@
 """Every Redis key offturn uses.
 
-`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events` and `offturn:{s00}:due|dead`. The
+`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events|life` and `offturn:{s00}:due|dead`. The
 hash tag is the shard: all keys a script touches hash to one slot on every topology. `opsq` and `chunksq` are the order in
-which `ops` and `chunks` are forgotten.
+which `ops` and `chunks` are forgotten; `life` is the incarnation of a session that may expire.
 """
 
 from __future__ import annotations
@@ -70,5 +70,5 @@ class SessionKey:
         return cls.of_member(name.split(":", 2)[2].removesuffix(":meta"))
 
     def key(self, kind: str, shard: str = SHARD) -> str:
-        """One of its keys; kind is `meta`, `log`, `gen:3`, `chunks`, `ops`, `ids`, `events`, `opsq` or `chunksq`."""
+        """One of its keys; kind is `meta`, `log`, `gen:3`, `chunks`, `ops`, `ids`, `events`, `opsq`, `chunksq`, `life`."""
         return f"offturn:{{{shard}}}:{self.member}:{kind}"

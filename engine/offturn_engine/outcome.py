@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "failed"]
+Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "failed", "deferred"]
 """The outcome's name in the store's finish script."""
 
 
@@ -55,10 +55,14 @@ class Superseded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The job could not finish. It stays due and is tried again after `retry_after` seconds."""
+    """The job could not finish. It stays due and is tried again after `retry_after` seconds.
+
+    deferred: neither the session nor its summarizer is to blame, so the attempt does not count.
+    """
 
     kind: str
     retry_after: float = 0.0
+    deferred: bool = False
 
 
 Outcome: TypeAlias = Compacted | Pruned | Skipped | Superseded | Failed
@@ -81,8 +85,8 @@ def finish(outcome: Outcome) -> Finish:
             return "no-gain" if reason in _HOLDING else "skipped"
         case Superseded():
             return "superseded"
-        case Failed():
-            return "failed"
+        case Failed(deferred=deferred):
+            return "deferred" if deferred else "failed"
 
 
 def name(outcome: Outcome) -> str:

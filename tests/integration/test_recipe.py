@@ -371,7 +371,7 @@ async def test_a_generation_of_another_release_leaves_the_session_due(place: Pla
     await place.redis.set(payload, stored.replace(b'"v":1', b'"v":2'))
     await place.session.request()
 
-    assert await place.run(Scripted([good])) == Failed(kind="UnknownVersion")
+    assert await place.run(Scripted([good])) == Failed(kind="UnknownVersion", deferred=True)
     meta = await place.store.meta(place.session.key)
     assert meta is not None
-    assert (meta.due, meta.leased) == (True, False)
+    assert (meta.due, meta.leased, meta.attempts) == (True, False, 0)

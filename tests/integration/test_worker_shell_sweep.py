@@ -21,6 +21,7 @@ class Store:
     def __init__(self) -> None:
         self.sessions: dict[SessionKey, Any] = {}
         self.fault: Exception | None = None
+        self.unlisted: list[SessionKey] = []
 
     async def due(self, limit: int = 100) -> list[tuple[SessionKey, int]]:
         if self.fault:
@@ -32,6 +33,12 @@ class Store:
         if isinstance(found, Exception):
             raise found
         return found
+
+    async def unlist(self, key: SessionKey) -> None:
+        self.unlisted.append(key)
+
+    async def tidy(self) -> None:
+        return
 
 
 class MetaOf:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from offturn.store.replies import (
-    Reply,
-)
+from collections.abc import Sequence
+
+from offturn.store.entries import NewEntry, data_of
+from offturn.store.replies import Overfull, Reply
 from offturn_engine.ranges import Ranges
 from tests.protocol.facts import (
+    Item,
     State,
+    log_bytes,
     path_tokens,
     wanted,
 )
@@ -17,6 +20,18 @@ GENERATIONS_KEPT = 16
 
 
 # -- small steps
+
+
+def item_of(chain: str, entry: NewEntry) -> Item:
+    """An entry as the log holds it: hash, time and envelope, a space between them."""
+    return Item(chain, entry.digest, entry.tokens, entry.host_id, 40 + 1 + 13 + 1 + len(data_of(entry.envelope)))
+
+
+def full(s: State, log: Sequence[Item]) -> Overfull | None:
+    """The refusal of what would make the log this one."""
+    now = log_bytes(s)
+    more = sum(item.size for item in log) - now
+    return Overfull(bytes=now, more=more, quota=s.quota) if s.quota and more and now + more > s.quota else None
 
 
 def turn(s: State, nonce: str) -> State:

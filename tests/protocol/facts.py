@@ -13,6 +13,7 @@ class Item(NamedTuple):
     digest: str
     tokens: int
     host_id: str | None
+    size: int
     redacted: bool = False
 
 
@@ -26,6 +27,7 @@ class Gen(NamedTuple):
     covered: frozenset[int]
     tokens_after: int
     at_tokens: int
+    there: bool = True
     told: int = 0  # the log's length when a request's words last went into it or what it was made from
 
 
@@ -55,6 +57,7 @@ class State(NamedTuple):
     note: str = ""
     redactions: int = 0
     config: str = ""
+    quota: int = 0
     chunks: frozenset[str] = frozenset()
     ops: tuple[tuple[str, Reply], ...] = ()
 
@@ -76,8 +79,18 @@ def path_tokens(s: State) -> int:
     return sum(s.log[seq].tokens for seq in seqs_of(s.path))
 
 
+def log_bytes(s: State) -> int:
+    return sum(item.size for item in s.log)
+
+
 def gen(s: State, number: int) -> Gen | None:
     return next((g for g in s.gens if g.number == number), None)
+
+
+def there(s: State, number: int) -> bool:
+    """Is its record there?"""
+    g = gen(s, number)
+    return g is not None and g.there
 
 
 def covered(s: State, number: int) -> frozenset[int]:

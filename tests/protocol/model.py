@@ -39,10 +39,9 @@ from offturn.store.replies import (
 from offturn_engine.chain import link
 from offturn_engine.compaction import Compaction
 from offturn_engine.ranges import seqs_of
-from tests.protocol.changes import GENERATIONS_KEPT, ask, grown, hold, remember, turn
+from tests.protocol.changes import GENERATIONS_KEPT, ask, full, grown, hold, item_of, remember, turn
 from tests.protocol.facts import (
     Gen,
-    Item,
     State,
     ancestors,
     chain_at,
@@ -56,11 +55,13 @@ from tests.protocol.facts import (
     pressure,
     reached,
     requirement,
+    there,
     wanted,
 )
+from tests.protocol.model_bounds import evict, lapse, mend, unlist
 from tests.protocol.model_moving import cancel, configure, purge, redact, unblock, undo
 
-__all__ = ["cancel", "configure", "purge", "redact", "unblock", "undo"]
+__all__ = ["cancel", "configure", "evict", "lapse", "mend", "purge", "redact", "unblock", "undo", "unlist"]
 
 
 # -- scripts
@@ -77,8 +78,10 @@ def record(
     thresholds: tuple[int, int, int],
     redactions: int = 0,
     config: str = "{}",
+    limits: tuple[int, int] = (0, 0),
     **_: Any,
 ) -> tuple[State, RecordReply]:
+    before = s
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if incarnation != (s.incarnation if s.alive else s.incarnation + 1):
@@ -98,10 +101,12 @@ def record(
         seqs.append(len(log))
         shown.add(len(log))
         chain = link(log[-1].chain if log else "", entry.digest)
-        log.append(Item(chain, entry.digest, entry.tokens, entry.host_id))
+        log.append(item_of(chain, entry))
     first = len(s.log)
     if not s.alive:
-        s = State(incarnation=incarnation, alive=True, epoch=op, config=config)
+        s = State(incarnation=incarnation, alive=True, epoch=op, config=config, quota=limits[1])
+    if refused := full(s, log):
+        return before, refused
     s, ring = ask(s._replace(log=tuple(log), path=grown(s.path, first, len(log)), thresholds=thresholds))
     reply = Recorded(
         incarnation=incarnation,
@@ -141,7 +146,7 @@ def rollback(s: State, *, op: str, incarnation: int, target: int) -> tuple[State
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
-    if (target and not gen(s, target)) or not covered(s, target) <= set(seqs_of(s.path)):
+    if (target and not there(s, target)) or not covered(s, target) <= set(seqs_of(s.path)):
         return s, Refused(why="target")
     s = hold(turn(s._replace(current=target, adopted=target, epoch=op), op))
     s = s._replace(served=s.request_no)
@@ -161,7 +166,9 @@ def adopt(s: State, *, incarnation: int, length: int, nonce: str) -> tuple[State
 
 
 def claim(s: State, *, token: str, lease_ms: int, max_attempts: int) -> tuple[State, ClaimReply]:
-    if not s.alive or not s.due:
+    if not s.alive:
+        return unlist(s)
+    if not s.due:
         return s, Idle()
     if s.leased:
         return s, Busy(remaining_ms=lease_ms)
@@ -221,7 +228,7 @@ def commit(
     sizes = compaction.tokens_after, at_tokens
     based = gen(s, base)
     told = max(compaction.seen if claim and claim.note else 0, based.told if based else 0)
-    new = Gen(number, op, s.epoch, base, s.current, compaction.provisional, covers, *sizes, told)
+    new = Gen(number, op, s.epoch, base, s.current, compaction.provisional, covers, *sizes, told=told)
     s = turn(s._replace(counter=number, gens=(*s.gens, new), current=number), op)
     s = s._replace(served=max(s.served, claim.request_no)) if claim else s._replace(adopted=number)
     reply = Committed(number=number, revision=s.revision, adopted=s.adopted)
@@ -261,7 +268,9 @@ def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]
     if not holds(s, claim):
         return s, Refused(why="fence")
     s = s._replace(leased=False, token="")
-    if outcome == "failed":
+    if outcome == "deferred":
+        s = s._replace(attempts=max(s.attempts - 1, 0))
+    if outcome in ("failed", "deferred"):
         return s, Finished(due=s.due, ring=False, request_no=s.request_no)
     s = hold(s) if outcome == "no-gain" else s._replace(attempts=0, parked=False)
     if outcome != "superseded":

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha1
 
-from offturn.store.entries import NewEntry, Tombstone
+from offturn.store.entries import NewEntry, Tombstone, data_of
 from offturn.store.replies import (
     Gone,
     PathMoved,
@@ -24,7 +24,7 @@ from offturn.store.replies import (
 )
 from offturn_engine.chain import digest, link
 from offturn_engine.ranges import Ranges, seqs_of
-from tests.protocol.changes import ask, remember, turn
+from tests.protocol.changes import ask, full, item_of, remember, turn
 from tests.protocol.facts import (
     Item,
     State,
@@ -64,9 +64,11 @@ def undo(
         return s, Refused(why="nothing")
     log = s.log
     if entry:
-        log = (*log, Item(link(chain_at(s, length), entry.digest), entry.digest, entry.tokens, entry.host_id))
+        log = (*log, item_of(link(chain_at(s, length), entry.digest), entry))
     if not set(seqs_of(path)) <= set(range(len(log))):
         return s, Refused(why="path")
+    if refused := full(s, log):
+        return s, refused
     inside = set(seqs_of(path))
     kept = next((n for n in ancestors(s, s.current) if gen(s, n) and n not in unfit and covered(s, n) <= inside), 0)
     gens = tuple(
@@ -88,13 +90,20 @@ def undo(
 
 
 def configure(
-    s: State, *, op: str, incarnation: int, config: str, thresholds: tuple[int, int, int]
+    s: State,
+    *,
+    op: str,
+    incarnation: int,
+    config: str,
+    thresholds: tuple[int, int, int],
+    limits: tuple[int, int] | None = None,
 ) -> tuple[State, SteerReply]:
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
-    return steered(s._replace(config=config, thresholds=thresholds, epoch=op), op)
+    quota = limits[1] if limits else s.quota
+    return steered(s._replace(config=config, thresholds=thresholds, epoch=op, quota=quota), op)
 
 
 def cancel(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
@@ -159,7 +168,8 @@ def redact(
     for one in tombstones:
         left = json.loads(one.envelope)
         of = digest(left["m"], left["o"], left["id"])
-        log[one.seq] = Item(log[one.seq].chain, of, left["k"], left["id"], redacted=True)
+        size = 40 + 1 + 13 + 1 + len(data_of(one.envelope))
+        log[one.seq] = Item(log[one.seq].chain, of, left["k"], left["id"], size, redacted=True)
     ops = tuple(
         (name, replace(told, chain=rehashed(salt, told.chain)))
         if isinstance(told, Recorded | Undone) and told.length > first

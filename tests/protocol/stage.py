@@ -6,26 +6,28 @@ A step is a line, so that a failing random run can be pasted as a trace: `VERB [
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
 
 from offturn.store.entries import NewEntry
-from offturn.store.replies import Busy, Claim, Committed, Finished, Gone, Recorded, Refused, Reply, Undone
+from offturn.store.replies import Claim, Committed, Gone, Recorded, Reply, Undone
 from offturn.store.sessions import SessionStore
 from offturn_config import keys
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import Compaction
 from offturn_engine.ranges import in_order, ranges_of, seqs_of
 from tests.protocol import model
+from tests.protocol.bounds_steps import LIMITS, BoundsSteps
 from tests.protocol.facts import State, ancestors, chain_at, covered, gen, path_tokens
 from tests.protocol.observing import observe
 from tests.protocol.stage_redacting import RedactingStage
+from tests.protocol.words import plain, word
 
 THRESHOLDS = (2, 4, 2)
 LEASE_MS = 600_000  # leases end when a step says so
-OWN_KEYS = ("meta", "log", "ops", "opsq", "ids", "events", "chunks", "chunksq")
+OWN_KEYS = ("meta", "log", "ops", "opsq", "ids", "events", "chunks", "chunksq", "life")
 
 
 class Divergence(AssertionError):
@@ -60,7 +62,7 @@ class Saved:
     dead: bytes | None
 
 
-class Stage(RedactingStage):
+class Stage(BoundsSteps, RedactingStage):
     def __init__(self, store: SessionStore, redis: Redis, key: SessionKey, *, max_attempts: int = 6) -> None:
         self.store, self.key, self.max_attempts = store, key, max_attempts
         self.redis: Any = redis  # its own types leave open whether a command is awaited
@@ -87,7 +89,7 @@ class Stage(RedactingStage):
 
     async def on_open(self, name: str) -> str:
         length, chain = len(self.state.log), chain_at(self.state, len(self.state.log))
-        known = {"length": length, "chain": chain, "redactions": self.state.redactions}
+        known: dict[str, Any] = {"length": length, "chain": chain, "redactions": self.state.redactions}
         seen = await self.store.sync(self.key, incarnation=self.state.incarnation, **known)
         assert (seen.meta is not None) is self.state.alive
         assert not seen.entries
@@ -116,7 +118,7 @@ class Stage(RedactingStage):
     async def record(self, name: str, entries: Sequence[NewEntry], arguments: Sequence[str]) -> str:
         length, chain = self.host(name).tail
         tail = {"tail_length": length, "tail_chain": chain, "redactions": self.host(name).redactions}
-        fields = {**tail, "entries": entries, "thresholds": THRESHOLDS}
+        fields = {**tail, "entries": entries, "thresholds": THRESHOLDS, "limits": LIMITS}
         return await self.write(name, "record", {**self.named(name), **fields}, arguments)
 
     async def on_request(self, name: str, *arguments: str) -> str:
@@ -250,7 +252,8 @@ class Stage(RedactingStage):
     async def on_sweep(self) -> str:
         """Is the session due now, in the eyes of the sweeper?"""
         found = any(key == self.key for key, _ in await self.store.due(1000))
-        assert found is (self.state.due and not self.state.leased)
+        s = self.state
+        assert found is (s.due and not s.leased) or (s.due and not s.alive)  # what expired in a lease is due at its end
         return "due" if found else "quiet"
 
     # -- both sides
@@ -264,6 +267,7 @@ class Stage(RedactingStage):
             await self.published(reply, fields)
         if new != self.state:
             self.before = saved
+            await self.prolonged(new)
         await self.became(new, "")
         return reply
 
@@ -299,7 +303,8 @@ class Stage(RedactingStage):
                 pipe.dump(name)
             pipe.zscore(keys.due(), self.key.member)
             pipe.hget(keys.dead(), self.key.member)
-            *dumps, score, dead = await pipe.execute()
+            self.age(pipe)
+            *dumps, score, dead = (await pipe.execute())[: len(names) + 2]
         return Saved(self.state, dict(zip(names, dumps, strict=True)), score, dead)
 
     # -- small things
@@ -382,17 +387,3 @@ class Stage(RedactingStage):
             "compaction": compaction,
             "at_tokens": tokens,
         }
-
-
-def plain(reply: Reply | bool) -> Reply | bool:
-    """Without what depends on the clock."""
-    return replace(reply, remaining_ms=0) if isinstance(reply, Busy) else reply
-
-
-def word(reply: Reply | bool) -> str:
-    """What a trace expects: the reason of a refusal, whether a finish leaves the session due, else the reply's name."""
-    if isinstance(reply, Refused):
-        return reply.why
-    if isinstance(reply, Finished):
-        return "due" if reply.due else "done"
-    return type(reply).__name__.lower() if isinstance(reply, Reply) else str(reply).lower()

@@ -10,11 +10,11 @@ from redis.asyncio import Redis
 from offturn.store.scripts import Scripts, texts
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
+from tests.protocol.mutations_bounds import BOUNDS_MUTATIONS
+from tests.protocol.mutations_redacting import REDACTING_MUTATIONS
 from tests.protocol.runs import play_random
 from tests.protocol.stage import Stage
-from tests.protocol.test_traces import play
-from tests.protocol.traces import MORE, TRACES
-from tests.protocol.traces_redacting import REDACTING
+from tests.protocol.test_traces import EVERY, play
 
 RUNS = 60
 
@@ -36,7 +36,9 @@ LIFE = "if a.incarnation ~= incarnation then return reply('gone') end"
 MUTATIONS = {
     "no lease check": Mutation("", HOLDS, "return true", "no-fence"),
     "fence without token": Mutation("", HOLDS, "return num('fence') == claim.fence", "fence-reset"),
-    "operation ids forgotten": Mutation("", "return redis.call('HGET', OPS, a.op)", "return false", "no-op-ids"),
+    "operation ids forgotten": Mutation(
+        "", "return alive() and redis.call('HGET', OPS, a.op)", "return false", "no-op-ids"
+    ),
     "rollback not once": Mutation("rollback", "local known = once()", "local known = false", "written-op-ids"),
     "outcome clears due": Mutation("finish", PENDING, "pending = false", "lost-dirty"),
     "due from request numbers": Mutation(
@@ -119,8 +121,7 @@ MUTATIONS = {
     "purge of any life": Mutation("purge", "if gone(a.incarnation) then return reply('gone') end", "", "purged-twice"),
     "purge not again": Mutation("purge", "a.incarnation == num('incarnation') then", "false then", "purged-twice"),
     "purge leaves generations": Mutation("purge", "redis.call('UNLINK', payload(number))", "", "purged-with-all"),
-    "purge leaves due": Mutation("purge", "\nclear_due()", "", "purged-with-all"),
-    "purge leaves the dead letter": Mutation("purge", "redis.call('HDEL', DEAD, MEMBER)", "", "purged-parked"),
+    "purge leaves due": Mutation("purge", "\nunlist()", "", "purged-with-all"),
     "purge forgets the life": Mutation("purge", "'incarnation', a.incarnation,", "", "purged-twice"),
     "configure keeps the epoch": Mutation("configure", "set('epoch', a.op)", "", "configured"),
     "configure asks for nothing": Mutation("configure", "local ring = ask()", "local ring = false", "configured-lower"),
@@ -135,54 +136,9 @@ MUTATIONS = {
     "asked twice": Mutation(
         "", "if due() or not wanted() then return false end", "if not wanted() then return false end"
     ),
-    "redact not once": Mutation("redact", "local known = once()", "local known = false", "redact-once"),
-    "redact keeps the epoch": Mutation("redact", "set('epoch', a.op)", "", "redact-running"),
-    "redact keeps chunks": Mutation("redact", "redis.call('UNLINK', CHUNKS, CHUNKSQ)", "", "redact-running"),
-    "redact keeps generations": Mutation("redact", "goes or on(g.covered, seq)", "goes", "redact-covered"),
-    "redact keeps records": Mutation("redact", "redis.call('UNLINK', payload(number))", "", "redact-covered"),
-    "redact keeps what quotes": Mutation("redact", "quoting[number] or", "", "redact-quoting"),
-    "redact keeps what was told": Mutation("redact", "(g.told or 0) > first", "false", "redact-told"),
-    "redact takes what was told before": Mutation(
-        "redact", "(g.told or 0) > first", "g.told > 0", "redact-told-before"
-    ),
-    "told is not passed on": Mutation("commit", "based and based.told or 0", "0", "redact-told-lives-on"),
-    "redact keeps notes": Mutation("redact", "set('note', '')", "", "redact-note"),
-    "redact keeps in force": Mutation("redact", "if dropped[num('adopted')] then", "if false then", "redact-covered"),
-    "redact shows the transcript": Mutation("redact", "current = g and g.replaces or 0", "current = 0", "redact-older"),
-    "redact keeps hashes": Mutation("redact", "return redis.sha1hex(a.salt .. hash)", "return hash", "redact-covered"),
-    "redact keeps hashes in replies": Mutation(
-        "redact", "if told.chain and told.length > first then", "if false then", "redact-lost-reply"
-    ),
-    "redact keeps digests": Mutation("redact", "'%d:%s', entry.seq, FORGOTTEN", "'%d:00', entry.seq", "redact-same-id"),
-    "redact forgets another's digest": Mutation(
-        "redact", "tonumber(string.match(place, '^%d+')) == entry.seq", "true", "redact-after-amend"
-    ),
-    "redacted id conflicts": Mutation("record", "and digest ~= FORGOTTEN", "", "redact-other-content"),
-    "redact keeps events": Mutation("redact", "redis.call('XDEL', EVENTS, row[1])", "", "redact-covered"),
-    "redact keeps the weight": Mutation(
-        "redact", "num('path_tokens') - a.tokens", "num('path_tokens')", "redact-weight"
-    ),
-    "redact keeps the hold": Mutation("redact", "num('held') - a.tokens", "num('held')"),
-    "redact asks for nothing": Mutation("redact", "local ring = ask()", "local ring = false", "redact-due"),
-    "redact of the tail it saw": Mutation(
-        "redact", "for seq = num('log_len') - 1", "for seq = a.length - 1", "redact-grown-tail"
-    ),
-    "redact of any generation": Mutation("redact", "and a.counter == num('counter')", "", "redact-moved-generation"),
-    "redact of any epoch": Mutation("redact", "a.epoch == s.epoch and", "", "redact-moved-epoch"),
-    "redact of any log": Mutation(
-        "redact", "if not same or not linked(a.length, a.chain)", "if not same", "redact-moved-log"
-    ),
-    "redact of any life": Mutation(
-        "redact", "if gone(a.incarnation) then return reply('gone') end", "", "redact-purged"
-    ),
-    "chunks after a redact": Mutation(
-        "save_chunk", "if a.redactions ~= num('redactions') then return reply('outdated') end", "", "redact-running"
-    ),
-    "caches after a redact": Mutation("sync", "and a.redactions == num('redactions')", "", "redact-lost-reply"),
-    "records after a redact": Mutation(
-        "record", "if live and a.redactions ~= num('redactions') then return reply('moved') end", "", "redact-covered"
-    ),
 }
+
+MUTATIONS |= {name: Mutation(*fields) for name, fields in {**BOUNDS_MUTATIONS, **REDACTING_MUTATIONS}.items()}
 
 
 def broken(mutation: Mutation) -> dict[str, str]:
@@ -206,7 +162,7 @@ async def test_a_broken_script_is_noticed(name: str, redis: Redis) -> None:
 
 async def exercise(store: SessionStore, redis: Redis, trace: str) -> None:
     if trace:
-        await play(stage(store, redis, trace), {**TRACES, **MORE, **REDACTING}[trace])
+        await play(stage(store, redis, trace), EVERY[trace])
         return
     for seed in range(RUNS):
         await play_random(stage(store, redis, f"run {seed}"), seed)

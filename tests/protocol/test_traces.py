@@ -9,7 +9,10 @@ from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from tests.protocol.stage import Stage
 from tests.protocol.traces import MORE, TRACES, Trace
+from tests.protocol.traces_bounds import BOUNDS
 from tests.protocol.traces_redacting import REDACTING
+
+EVERY = {**TRACES, **MORE, **BOUNDS, **REDACTING}
 
 
 async def play(stage: Stage, trace: Trace) -> None:
@@ -23,8 +26,8 @@ async def play(stage: Stage, trace: Trace) -> None:
         assert not expected or answer == expected, f"{line}: {answer}, expected {expected}"
 
 
-@pytest.mark.parametrize("name", [*TRACES, *MORE, *REDACTING])
+@pytest.mark.parametrize("name", EVERY)
 async def test_trace(name: str, redis: Redis) -> None:
     stage = Stage(SessionStore(redis), redis, SessionKey("default", name), max_attempts=3)
 
-    await play(stage, {**TRACES, **MORE, **REDACTING}[name])
+    await play(stage, EVERY[name])

@@ -34,6 +34,10 @@ class DueSessions(Protocol):
 
     async def meta(self, key: SessionKey) -> Meta | None: ...
 
+    async def unlist(self, key: SessionKey) -> None: ...
+
+    async def tidy(self) -> None: ...
+
 
 class Sweep:
     """Rings for what is due, about every `seconds`. `beat` is called after every sweep, also a failed one."""
@@ -64,11 +68,14 @@ class Sweep:
         rung = 0
         for key, _ in await self._store.due(LIMIT):
             rung += await self._again(key)
+        await self._store.tidy()
         return rung
 
     async def _again(self, key: SessionKey) -> bool:
         try:
             meta = await self._store.meta(key)
+            if meta is None:
+                await self._store.unlist(key)
             return meta is not None and await self._ring(key, meta.request_no)
         except (RedisError, OSError):
             raise

@@ -4,6 +4,7 @@ OffturnError
 ├── StoreUnavailable   no connection, no answer in time, or a server that cannot write now; retryable
 │   └── NotConfirmed   what was deleted is gone from the primary, and may still be on a replica; call again
 ├── StoreFull          the server is at its memory limit; retryable once there is room
+│   └── SessionFull    the session is at its own limit; not retryable
 ├── StoreFault         the server refused a command for another reason (permissions, a bug): its error code, no content;
 │                      or what it holds is incomplete
 └── UnknownVersion     a stored record has a major version this release does not know; nothing was changed
@@ -38,6 +39,12 @@ class StoreFull(OffturnError):
     """The store is at its memory limit; nothing was written."""
 
     retryable = True
+
+
+class SessionFull(StoreFull):
+    """The session's log is at the quota of its policy; nothing was written."""
+
+    retryable = False
 
 
 class StoreFault(OffturnError):

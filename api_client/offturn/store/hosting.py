@@ -10,6 +10,7 @@ from offturn.store.errors import NotConfirmed, StoreFault
 from offturn.store.replies import (
     AdoptReply,
     Gone,
+    MendReply,
     PurgeReply,
     RecordReply,
     RedactReply,
@@ -47,13 +48,15 @@ class HostScripts(Scripted):
         redactions: int = 0,
         expect: int | None = None,
         config: str = "{}",
+        limits: tuple[int, int] | None = None,
         calibration: str | None = None,
         thresholds: tuple[int, int, int] | None = None,
         usage: str | None = None,
     ) -> RecordReply:
-        """Append entries, once per `op`. A first record creates the session and stores `config` by value.
+        """Append entries, once per `op`. A first record creates the session and stores `config` and `limits` by value.
 
-        `tail_length`, `tail_chain`: what the caller knows to be acknowledged, and `redactions` when it read that. `thresholds`: soft, hard, growth in
+        `tail_length`, `tail_chain`: what the caller knows to be acknowledged, and `redactions` when it read that.
+        `limits`: TTL in ms, bytes of the log; 0: none. `thresholds`: soft, hard, growth in
         estimate units. `usage`: JSON for an event.
         """
         args = {
@@ -65,6 +68,7 @@ class HostScripts(Scripted):
             "expect": expect,
             "entries": [header_of(entry) for entry in entries],
             "config": config,
+            "limits": limits,
             "calibration": calibration,
             "thresholds": thresholds,
             "usage": usage,
@@ -84,6 +88,10 @@ class HostScripts(Scripted):
         """Put the current generation in force, if the log still has the length at which no group was open."""
         args = {"incarnation": incarnation, "length": length, "nonce": nonce}
         return cast("AdoptReply", await self._reply("adopt", key, args))
+
+    async def mend(self, key: SessionKey, *, incarnation: int, nonce: str) -> MendReply:
+        """Forget generations whose record is gone, and put the nearest one that is there in their place."""
+        return cast("MendReply", await self._reply("mend", key, {"incarnation": incarnation, "nonce": nonce}))
 
     async def rollback(self, key: SessionKey, *, op: str, incarnation: int, target: int) -> RollbackReply:
         """Put generation `target` (0: the raw transcript) in force, once per `op`; running jobs become stale."""
@@ -137,10 +145,11 @@ class HostScripts(Scripted):
         incarnation: int,
         config: str,
         thresholds: tuple[int, int, int],
+        limits: tuple[int, int] | None = None,
         calibration: str = "",
     ) -> SteerReply:
-        """Replace what the first record stored, once per `op`; running jobs become stale."""
-        args = {"op": op, "incarnation": incarnation, "config": config, "thresholds": thresholds}
+        """Replace what the first record stored, once per `op`; running jobs become stale. `limits`: as in `record`."""
+        args = {"op": op, "incarnation": incarnation, "config": config, "thresholds": thresholds, "limits": limits}
         return cast("SteerReply", await self._reply("configure", key, {**args, "calibration": calibration}))
 
     async def cancel(self, key: SessionKey, *, op: str, incarnation: int) -> SteerReply:

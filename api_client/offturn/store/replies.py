@@ -98,6 +98,15 @@ class Unexpected(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Overfull(Reply):
+    """The log holds `bytes` of its `quota`; `more` do not fit. Nothing was written."""
+
+    bytes: int
+    more: int
+    quota: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Requested(Reply):
     """A compaction is asked for under this number."""
 
@@ -205,6 +214,20 @@ class Stale(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mended(Reply):
+    """So many generations were forgotten because their records are gone; `current` and `adopted` are there, or 0.
+
+    `ring`: it became due by this very call, ring the doorbell.
+    """
+
+    lost: int
+    current: int
+    adopted: int
+    ring: bool
+    request_no: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RolledBack(Reply):
     """The target is current and in force, under a new epoch."""
 
@@ -265,13 +288,14 @@ class Confirming(Reply):
     """A write was made that changes nothing."""
 
 
-RecordReply: TypeAlias = Recorded | Gone | PathMoved | BehindLog | DuplicateId | OrphanResult | Unexpected
+RecordReply: TypeAlias = Recorded | Gone | PathMoved | BehindLog | DuplicateId | OrphanResult | Unexpected | Overfull
 ClaimReply: TypeAlias = Claim | Idle | Busy | Parked
 CommitReply: TypeAlias = Committed | Refused | Gone
 FinishReply: TypeAlias = Finished | Refused | Gone
 AdoptReply: TypeAlias = Adopted | Stale | Gone
+MendReply: TypeAlias = Mended | Gone
 RollbackReply: TypeAlias = RolledBack | Refused | Gone
-UndoReply: TypeAlias = Undone | PathMoved | Refused | Gone
+UndoReply: TypeAlias = Undone | PathMoved | Overfull | Refused | Gone
 SteerReply: TypeAlias = Steered | Gone
 PurgeReply: TypeAlias = Purged | Gone
 RedactReply: TypeAlias = Redacted | PathMoved | Gone
@@ -283,6 +307,7 @@ KINDS: Mapping[str, type[Reply]] = {
     "duplicate": DuplicateId,
     "orphan": OrphanResult,
     "unexpected": Unexpected,
+    "full": Overfull,
     "requested": Requested,
     "claimed": Claim,
     "idle": Idle,
@@ -297,6 +322,7 @@ KINDS: Mapping[str, type[Reply]] = {
     "finished": Finished,
     "adopted": Adopted,
     "stale": Stale,
+    "mended": Mended,
     "rolled-back": RolledBack,
     "undone": Undone,
     "moved": PathMoved,

@@ -36,7 +36,7 @@ class Scripted:
 
     def _keys(self, key: SessionKey) -> list[str]:
         session = [self._key(key, kind) for kind in KINDS_OF_KEY]
-        order = [self._key(key, "opsq"), self._key(key, "chunksq")]
+        order = [self._key(key, kind) for kind in ("opsq", "chunksq", "life")]
         return [*session, keys.due(self._shard), keys.dead(self._shard), *order]
 
     async def _run(self, name: str, key: SessionKey, args: Mapping[str, Any], raw: Sequence[bytes] = ()) -> Any:

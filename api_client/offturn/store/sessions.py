@@ -6,6 +6,7 @@ Deadlines are the client's (`socket_timeout`); after StoreUnavailable send the s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from pydantic import ValidationError
 
@@ -38,13 +39,15 @@ class SessionStore(HostScripts, WorkerScripts):
         redactions: int = 0,
         limit_bytes: int = 262_144,
         limit_entries: int = PAGE,
+        touch: bool = False,
     ) -> Snapshot:
         """The state and the log after `length`, if the caller has the first `length` entries.
 
-        `chain` proves that, with `redactions`, which the state had when the caller read them.
-        Pages hold at most `limit_entries` entries and end with the one that reaches `limit_bytes`.
+        `chain` proves that, with `redactions`, which the state had when the caller read them. Pages hold at most
+        `limit_entries` entries and end with the one that reaches `limit_bytes`. `touch`: a host is there, a TTL starts
+        again (not at every call).
         """
-        limits = {"limit_bytes": limit_bytes, "limit_entries": limit_entries}
+        limits = {"limit_bytes": limit_bytes, "limit_entries": limit_entries, "touch": touch}
         known = {"incarnation": incarnation, "length": length, "chain": chain, "redactions": redactions}
         found = await self._run("sync", key, {**known, **limits})
         now, number, *live = found
@@ -108,6 +111,13 @@ class SessionStore(HostScripts, WorkerScripts):
         args = ("-inf", await self.now_ms(), "WITHSCORES", "LIMIT", 0, limit)
         found = await self._command("ZRANGEBYSCORE", keys.due(self._shard), *args, withscores=True)
         return [(key, int(max(score, 0))) for member, score in found if (key := _session_of(member))]
+
+    async def tidy(self, limit: int = 10) -> None:
+        """Look at some parked sessions, drawn at random, and take those that have expired off the list."""
+        for member in await self._command("HRANDFIELD", keys.dead(self._shard), limit):
+            if key := _session_of(member):
+                with suppress(UnknownVersion):
+                    await self.unlist(key)
 
     async def sessions(self, tenant: str, limit: int = 1000) -> list[SessionKey]:
         """Sessions of a tenant, sorted by name; a purged one's tombstone is among them."""

@@ -74,7 +74,10 @@ _GEN_FIELDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meta:
-    """A live session's state. Tokens are estimates; times are ms of Redis TIME."""
+    """A live session's state. Tokens are estimates; times are ms of Redis TIME.
+
+    `ttl`: ms without a write or a host's view after which the session ends; `quota`: of `log_bytes`; 0: none.
+    """
 
     incarnation: int
     epoch: str
@@ -108,6 +111,9 @@ class Meta:
     note: str = field(repr=False)
     config: str
     calibration: str | None
+    ttl: int
+    quota: int
+    log_bytes: int
     created: int
     updated: int
 
@@ -154,6 +160,9 @@ _NUMBERS = (
     "hard",
     "growth",
     "redactions",
+    "ttl",
+    "quota",
+    "log_bytes",
     "created",
     "updated",
 )

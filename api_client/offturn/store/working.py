@@ -75,7 +75,7 @@ class WorkerScripts(Scripted):
         backoff_ms: int = 0,
         detail: Mapping[str, str | int | float | bool] | None = None,
     ) -> FinishReply:
-        """Release the lease; due is recomputed from the state, whatever the outcome. `failed` stays due, later.
+        """Release the lease; due is recomputed from the state, whatever the outcome. `failed` and `deferred` stay due, later.
 
         `detail` joins the fields of the event: names, numbers and sizes, never content.
         """
@@ -92,6 +92,10 @@ class WorkerScripts(Scripted):
         args = {"incarnation": incarnation, "redactions": redactions, "chunk": chunk_key}
         reply = await self._reply("save_chunk", key, args, [data_of(value)])
         return isinstance(reply, Kept)
+
+    async def unlist(self, key: SessionKey) -> None:
+        """Take a session that expired out of the due set and the dead letters; a live one stays."""
+        await self._reply("unlist", key, {})
 
 
 def _held_by(claim: Claim) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 -- Take a due session. Attempts count here, so that a session that kills its workers is parked.
 -- a: token, lease_ms, max_attempts
+if not alive() then unlist() end
 if not alive() or not due() then return reply('idle') end
 if leased() then
   due_now()

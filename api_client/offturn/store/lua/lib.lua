@@ -1,9 +1,11 @@
 -- The rules every session script shares; put in front of each of them. The protocol: docs/design.md.
 -- ARGV[1] is the session's member in the due set, ARGV[2] the arguments as JSON; texts that may be large follow raw.
 -- Integers stay below 10^14 (cjson writes 14 digits). Messages and payloads are never decoded here.
-local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ = unpack(KEYS)
+local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ, LIFE = unpack(KEYS)
 local MEMBER, a = ARGV[1], cjson.decode(ARGV[2])
 local OPS_KEPT, CHUNKS_KEPT, GENERATIONS_KEPT, EVENTS_KEPT = 128, 64, 16, 1000
+local OPS_BYTES, CHUNKS_BYTES = 1048576, 4194304
+local LIFE_KEPT = 7 * 24 * 3600 * 1000 -- ms that the number of a life outlasts a session that expired
 local NEVER = 10 ^ 13 -- a threshold nothing reaches
 local FORGOTTEN = '-' -- stands for the digest of a redacted message: its id may come again, with whatever content
 
@@ -13,9 +15,10 @@ local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 local s = {}
 local flat = redis.call('HGETALL', META)
 for i = 1, #flat, 2 do s[flat[i]] = flat[i + 1] end
+if #flat == 0 then s.incarnation = redis.call('GET', LIFE) or nil end
 if s.v and s.v ~= '1' then return cjson.encode({kind = 'unknown-version', v = s.v}) end
 
-local changed, unparked = {}, false
+local changed, unparked, written, newborn = {}, false, false, false
 
 local function num(field) return tonumber(s[field]) or 0 end
 
@@ -33,6 +36,7 @@ local function save()
     pairs_[#pairs_ + 1] = value
   end
   redis.call('HSET', META, unpack(pairs_))
+  written = true
   if unparked then redis.call('HDEL', DEAD, MEMBER) end
 end
 
@@ -52,18 +56,36 @@ local function ranges_json(ranges) return #ranges == 0 and '[]' or cjson.encode(
 
 -- operations: a known one is answered before any other check
 
-local function once() return redis.call('HGET', OPS, a.op) end
+local function alive() return s.alive == '1' end
+
+local function once() return alive() and redis.call('HGET', OPS, a.op) end
+
+-- the newest `count` fields, in less than twice `bytes`; the newest stays, however large it is
+local function keep(hash, queue, field, value, count, bytes)
+  redis.call('HSET', hash, field, value)
+  written = true
+  redis.call('LREM', queue, 0, field)
+  local length = redis.call('RPUSH', queue, field)
+  local surplus = length - count
+  if #value > bytes / count then
+    local total, fields = 0, redis.call('LRANGE', queue, 0, -1)
+    for i = length, 1, -1 do
+      total = total + redis.call('HSTRLEN', hash, fields[i])
+      if total > bytes and i < length then
+        surplus = math.max(surplus, i)
+        break
+      end
+    end
+  end
+  for _ = 1, surplus do redis.call('HDEL', hash, redis.call('LPOP', queue)) end
+end
 
 local function remember(text)
-  if redis.call('HSET', OPS, a.op, text) == 1 and redis.call('RPUSH', OPSQ, a.op) > OPS_KEPT then
-    redis.call('HDEL', OPS, redis.call('LPOP', OPSQ))
-  end
+  keep(OPS, OPSQ, a.op, text, OPS_KEPT, OPS_BYTES)
   return text
 end
 
 -- lives, leases, views
-
-local function alive() return s.alive == '1' end
 
 local function gone(incarnation) return not alive() or incarnation ~= num('incarnation') end
 
@@ -88,6 +110,31 @@ end
 local function replicas()
   local info = redis.pcall('INFO', 'replication')
   return type(info) == 'string' and tonumber(string.match(info, 'connected_slaves:(%d+)')) or -1
+end
+
+-- bytes of the log's items. A release that does not count them leaves the rest to this one
+local function log_bytes()
+  local total, at, length = num('log_bytes'), num('measured'), num('log_len')
+  while at < length do
+    for _, item in ipairs(redis.call('LRANGE', LOG, at, at + 19)) do total = total + #item end
+    at = at + 20
+  end
+  return total
+end
+
+-- `more` bytes are going to be in the log, which then has this length
+local function weigh(more, length)
+  set('log_bytes', log_bytes() + more)
+  set('measured', length)
+end
+
+local function full(more) return num('quota') > 0 and log_bytes() + more > num('quota') end
+
+local function overfull(more) return reply('full', {bytes = log_bytes(), more = more, quota = num('quota')}) end
+
+local function bounded(limits)
+  set('ttl', limits[1])
+  set('quota', limits[2])
 end
 
 local function linked(n, hash) return n == 0 or (n <= num('log_len') and hash_at(n) == hash) end
@@ -131,6 +178,24 @@ end
 
 local function payload(number) return string.sub(META, 1, -5) .. 'gen:' .. number end
 
+local function there(number) return gen(number) and redis.call('EXISTS', payload(number)) == 1 end
+
+-- all keys of a session with a TTL end at one instant; only the number of its life stays longer, so that nothing of this
+-- life can write into the next one
+local function prolong()
+  local ttl = num('ttl')
+  if ttl == 0 and redis.call('PTTL', META) < 0 then return end
+  local names = {META, LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ}
+  for field in pairs(s) do
+    local number = string.match(field, '^g:(%d+)$')
+    if number then names[#names + 1] = payload(number) end
+  end
+  for _, name in ipairs(names) do
+    if ttl == 0 then redis.call('PERSIST', name) else redis.call('PEXPIREAT', name, now + ttl) end
+  end
+  if ttl > 0 then redis.call('SET', LIFE, num('incarnation'), 'PX', ttl + LIFE_KEPT) end
+end
+
 -- the path: ranges in the order shown, which is not that of their seqs where a message was replaced
 
 local function sorted(ranges)
@@ -171,7 +236,7 @@ local function hold() set('held', num('path_tokens') + num('growth')) end
 
 -- due
 
-local function due() return redis.call('ZSCORE', DUE, MEMBER) ~= false end
+local function due() return not newborn and redis.call('ZSCORE', DUE, MEMBER) ~= false end
 
 local function set_due(score) redis.call('ZADD', DUE, string.format('%d', score), MEMBER) end
 
@@ -179,6 +244,14 @@ local function set_due(score) redis.call('ZADD', DUE, string.format('%d', score)
 local function due_now() set_due(leased() and num('leased_until') or now) end
 
 local function clear_due() redis.call('ZREM', DUE, MEMBER) end
+
+local function wipe() redis.call('UNLINK', LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ) end
+
+-- out of the shard's lists; a session that expired could not do it itself
+local function unlist()
+  clear_due()
+  redis.call('HDEL', DEAD, MEMBER)
+end
 
 local function due_as_wanted()
   if not wanted() then

@@ -57,10 +57,12 @@ end
 -- A chain hash from here on would let anybody test a guess at what is deleted. Hashed once more with a value that
 -- nobody keeps, each still stands for one log up to its seq.
 local function other(hash) return redis.sha1hex(a.salt .. hash) end
+local bytes = log_bytes()
 for seq = num('log_len') - 1, first, -1 do
   local item = redis.call('RPOP', LOG)
   local rest = string.sub(item, 41)
   if envelopes[seq] then rest = string.match(rest, '^ %d+ ') .. envelopes[seq] end
+  bytes = bytes + 40 + #rest - #item
   redis.call('LPUSH', LOG, other(string.sub(item, 1, 40)) .. rest)
 end
 for _ = first, num('log_len') - 1 do redis.call('LMOVE', LOG, LOG, 'LEFT', 'RIGHT') end
@@ -79,6 +81,8 @@ for _, entry in ipairs(a.entries) do
 end
 
 set('chain', other(s.chain))
+set('log_bytes', bytes)
+set('measured', num('log_len'))
 set('held', math.max(0, num('held') - a.tokens))
 set('path_tokens', num('path_tokens') - a.tokens)
 set('focus', '')

@@ -3,9 +3,5 @@
 -- a: incarnation, redactions, chunk; ARGV[3] is the value.
 if gone(a.incarnation) then return reply('gone') end
 if a.redactions ~= num('redactions') then return reply('outdated') end
-redis.call('HSET', CHUNKS, a.chunk, ARGV[3])
-redis.call('LREM', CHUNKSQ, 0, a.chunk)
-if redis.call('RPUSH', CHUNKSQ, a.chunk) > CHUNKS_KEPT then
-  redis.call('HDEL', CHUNKS, redis.call('LPOP', CHUNKSQ))
-end
+keep(CHUNKS, CHUNKSQ, a.chunk, ARGV[3], CHUNKS_KEPT, CHUNKS_BYTES)
 return reply('kept')

@@ -1,5 +1,5 @@
 -- Put another path in place: shorter (rewind), or with a new message where another was (amend). Nothing is deleted.
--- Checks in this order: once, life, the path is the one the caller read, something to undo.
+-- Checks in this order: once, life, the path is the one the caller read, something to undo, quota.
 -- a: op, incarnation, epoch, length, chain, counter, path, path_tokens, open, unfit, shown_tokens, entry? {digest, id?};
 --    ARGV[3] is the entry's envelope. `unfit`: generations inside the path whose view the caller found broken;
 --    `shown_tokens`: what the view of the one that will be in force weighs.
@@ -31,6 +31,9 @@ while number ~= 0 do
   end
 end
 
+local line = a.entry and string.format('%s %d ', redis.sha1hex(s.chain .. a.entry.digest), now) .. ARGV[3]
+if line and full(#line) then return overfull(#line) end
+
 set('path', ranges_json(path))
 set('path_tokens', a.path_tokens)
 set('open', a.open)
@@ -38,14 +41,15 @@ set('current', number)
 set('adopted', number)
 set('epoch', a.op)
 turn(a.op)
-if a.entry then
+if line then
+  weigh(#line, length)
   set('log_len', length)
-  set('chain', redis.sha1hex(s.chain .. a.entry.digest))
+  set('chain', string.sub(line, 1, 40))
 end
 local ring = ask()
 save()
 if a.entry then
-  redis.call('RPUSH', LOG, string.format('%s %d ', s.chain, now) .. ARGV[3])
+  redis.call('RPUSH', LOG, line)
   if a.entry.id then redis.call('HSET', IDS, a.entry.id, string.format('%d:%s', a.length, a.entry.digest)) end
 end
 rung(ring)
