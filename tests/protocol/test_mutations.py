@@ -85,7 +85,9 @@ MUTATIONS = {
     "writes into a tombstone": Mutation(
         "", "return not alive() or incarnation ~= num('incarnation')", "return false", "gone"
     ),
-    "ids overwritten": Mutation("record", "if digest ~= entry.digest then", "if false then", "ids"),
+    "ids overwritten": Mutation(
+        "record", "if digest ~= entry.digest and digest ~= FORGOTTEN then", "if false then", "ids"
+    ),
     "tail unchecked": Mutation("record", "if not linked(a.tail_length, a.tail_chain) then", "if false then", "behind"),
     "renewed by anybody": Mutation("renew", "or not holds(a.claim)", "", "renewed-too-late"),
     "renewed in another epoch": Mutation("renew", "or a.claim.epoch ~= s.epoch", "", "renewed-in-vain"),
