@@ -41,7 +41,7 @@ class Session(Appending, Moving, Redacting):
 
     Before each model call: `record` what is new and send what `view` gives, or give your own list to `mirror` and send
     what it gives; where the provider says that it is too long, send what `overflow` gives. `phase_done` and `request` ask
-    for a compaction; `rollback` goes back to another one; `rewind` and `amend` change what was said.
+    for a compaction; `rollback` goes back to another one; `rewind` and `amend` change what was said, `redact` deletes it.
 
     Formats: `openai-chat`, the dicts of chat.completions, and `anthropic`, those of messages.create.
     Origins, who wrote a message in the user role: `human` (the default; kept word for word), `host` (material your
