@@ -20,6 +20,7 @@ from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
 from offturn_engine.messages import Message
+from offturn_engine.ranges import Ranges, ranges_of, union
 
 KEPT_GENERATIONS = 16  # parsed records per handle, as many as the store keeps
 KEPT_PASSING = 4
@@ -32,7 +33,7 @@ class Cache:
     `stale`: the store is known to have more. `lost`: it no longer has what was read before. `mended`: so
     many generations had no record any more. `forms` are the log's
     messages as they are compared with a host's list. `passing` are records of views that were made for one call and not
-    committed: the host may hand those back too.
+    committed: the host may hand those back too. `seen`: seqs that this handle's host has been shown, or has recorded.
     """
 
     store: SessionStore
@@ -45,6 +46,7 @@ class Cache:
     meta: Meta | None = None
     stale: bool = True
     lost: bool = False
+    seen: Ranges = ()
     mended: int = 0
     log: list[Message] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
@@ -128,6 +130,7 @@ class Cache:
         `stale` afterwards: the session is new, or others have changed it too, so that `refresh` has to tell.
         """
         self.stale = True
+        self.seen = union(self.seen, ranges_of(reply.seqs))
         if reply.incarnation != (self.incarnation or self.next_incarnation) or reply.first_seq != len(self.log):
             return
         self.incarnation = reply.incarnation
@@ -172,6 +175,10 @@ class Cache:
         if known is not None:
             self.keep(known)
         return known
+
+    def saw(self, seqs: tuple[int, int]) -> None:
+        """The host knows these now."""
+        self.seen = union(self.seen, (seqs,))
 
     async def pointed(self, pointer: Literal["adopted", "current"]) -> Compaction:
         """The record of the generation in force, or of the current one; where it is lost, of the one that took its place."""
@@ -222,5 +229,6 @@ class Cache:
         self.redactions = 0
         self.chain = ""
         self.meta = None
+        self.seen = () if lost else self.seen
         for known in (self.log, self.ids, self.forms, self.generations, self.passing):
             known.clear()

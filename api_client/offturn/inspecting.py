@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from offturn.cache import Cache
-from offturn.config import SessionConfig
+from offturn.config import Adopt, SessionConfig
 from offturn.errors import Refused
 from offturn.loading import requirement
 from offturn.store.replies import Event
@@ -23,7 +23,8 @@ class Status:
     """One session now. `tokens`: calibrated estimate of the messages of the view in force; `messages`: length of the path.
 
     `generation`: the number in force; `current`: the newest committed. `due`: a job is asked for; `running`: a worker
-    holds the session; `parked`: too many jobs died, only a request starts the next. `window` in tokens.
+    holds the session; `parked`: too many jobs died, only a request starts the next. `window` in tokens. `adopt`: when
+    a new generation goes in force; `never` is shadow mode: generations are made and not shown.
     """
 
     session: str
@@ -38,6 +39,7 @@ class Status:
     window: int
     policy: str
     format: str
+    adopt: Adopt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,7 @@ def status(cache: Cache) -> Status:
         window=config.window,
         policy=config.policy.name,
         format=config.format,
+        adopt=config.adopt,
     )
 
 

@@ -59,7 +59,7 @@ class Moving(Handle):
 
             async def move() -> Move:
                 messages, made = amended(cache, ref, message, self._origin)
-                return await Move.to(cache, messages, made.entries[0])
+                return await Move.to(cache, messages, made.entries)
 
             if amended(cache, ref, message, self._origin)[1].messages[0].raw == old.raw:
                 return old.seq
@@ -163,7 +163,8 @@ class Moving(Handle):
         """The log's length afterwards. What was read and judged must still be so when it is written."""
         for _ in range(TRIES):
             await cache.refresh()
-            reply = await self._moved(links, cache.live, await move())
+            made = await move()
+            reply = await self._moved(links, cache.live, made)
             if isinstance(reply, PathMoved):
                 continue
             if isinstance(reply, Overfull):
@@ -171,6 +172,7 @@ class Moving(Handle):
             if not isinstance(reply, Undone):
                 raise Conflict(f"session {self.key.member!r} was purged: record first")
             cache.stale = True
+            cache.saw((reply.length - len(made.entries), reply.length))
             if reply.ring:
                 await links.ring(self.key, reply.request_no)
             return reply.length
@@ -191,7 +193,8 @@ class Moving(Handle):
                 open_calls=made.open_calls,
                 unfit=made.unfit,
                 shown_tokens=made.shown_tokens,
-                entry=made.entry,
+                shadow=made.shadow,
+                entries=made.entries,
             )
         )
 

@@ -46,7 +46,8 @@ class Redacting(Handle):
 
         The same words in another message, in a fork, in your program, at a provider or in files that the server wrote
         before are not looked for (SECURITY.md). A list that you mirror may keep the message or have `[redacted]` in its
-        place, with ids anything; one that starts with a summary from before is not known any more: go on with `view`.
+        place, with ids anything; it is not recorded again. A list that starts with a
+        summary from before is not known any more: go on with `view`.
         It returns when the server's replicas have it. Raises Refused for a ref that names no message, InvalidSetting,
         Conflict where others change the session at every try, and StoreUnavailable where a replica does not confirm: then
         the primary has it, make the same call again.

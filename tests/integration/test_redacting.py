@@ -250,21 +250,43 @@ async def test_a_list_that_still_has_it_is_recognised(
     await assert_nowhere(redis)
 
 
-async def test_a_new_message_is_never_taken_for_a_redacted_one(client: CompactionClient) -> None:
-    """A host that dropped the last message from its list and added another: nothing may be lost without a word."""
+async def test_a_new_message_is_never_taken_for_a_redacted_one(client: CompactionClient, redis: Redis) -> None:
+    """A host that dropped the last message from its list and added another: that one is recorded."""
     session = open_session(client)
-    await session.record([human("Hello."), says("Hi."), human(f"It is {PLANTED}.")])
+    start = [human("Hello."), says("Hi.")]
+    await session.record([*start, human(f"It is {PLANTED}.")])
     await session.redact(2, reason="asked")
 
-    with pytest.raises(Conflict, match="message 2"):
-        await session.mirror([human("Hello."), says("Hi."), human("What is the weather like?")])
-    same = await session.mirror([human("Hello."), says("Hi."), human(f"It is {PLANTED}.")])
-    more = await session.mirror([human("Hello."), says("Hi."), human(f"It is {PLANTED}."), says("I see.")])
+    same = await session.mirror([*start, human(f"It is {PLANTED}.")])
+    other = await session.mirror([*start, human("What is the weather like?")])
 
-    assert list(same.messages) == [human("Hello."), says("Hi."), human("[redacted]")]
-    assert list(more.messages) == [human("Hello."), says("Hi."), human("[redacted]"), says("I see.")]
-    placeholder = await session.mirror([human("Hello."), says("Hi."), human("***"), says("I see."), human("So?")])
-    assert placeholder.messages[-1] == human("So?")
+    assert list(same.messages) == [*start, human("[redacted]")]
+    assert list(other.messages) == [*start, human("What is the weather like?")]
+    assert await stored(redis, "chat") == [*start, human("[redacted]"), human("What is the weather like?")]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("with_ids", [False, True])
+async def test_a_changed_list_that_still_has_it(
+    client: CompactionClient, redis: Redis, fmt: str, with_ids: bool
+) -> None:
+    """What the host edited around it becomes a new path; what was redacted is not recorded again."""
+    session, seqs = await session_with(client, fmt)
+    mine = [*turns(fmt, 4), *planted(fmt), *turns(fmt, 18, start=4)]
+    names: list[str | None] = [f"row {i}" for i in range(len(mine))]
+    await session.view()
+    await session.redact(seqs, reason="asked")
+    mine[0], mine[40] = human("Edited."), human("Edited too.")
+
+    view = await session.mirror(mine, ids=names if with_ids else None, window=ANY_WINDOW)
+    undone = await session.mirror([*mine[:19], human("So?")], ids=[*names[:19], "new"] if with_ids else None)
+
+    assert not quotes(view.messages)
+    assert [view.messages[0], view.messages[40]] == [human("Edited."), human("Edited too.")]
+    assert len(view.messages) == len(mine)
+    assert len(undone.messages) == 20
+    assert len(await stored(redis, "chat")) == len(mine) + 3
+    await assert_nowhere(redis)
 
 
 async def test_an_id_that_comes_again_is_a_no_op(client: CompactionClient, redis: Redis) -> None:

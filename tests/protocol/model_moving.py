@@ -52,7 +52,8 @@ def undo(
     open_calls: Mapping[str, int],
     unfit: Sequence[int] = (),
     shown_tokens: int = 0,
-    entry: NewEntry | None = None,
+    shadow: bool = False,
+    entries: Sequence[NewEntry] = (),
 ) -> tuple[State, UndoReply]:
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
@@ -63,22 +64,28 @@ def undo(
     if path == s.path:
         return s, Refused(why="nothing")
     log = s.log
-    if entry:
-        log = (*log, item_of(link(chain_at(s, length), entry.digest), entry))
+    for entry in entries:
+        log = (*log, item_of(link(log[-1].chain if log else "", entry.digest), entry))
     if not set(seqs_of(path)) <= set(range(len(log))):
         return s, Refused(why="path")
     if refused := full(s, log):
         return s, refused
     inside = set(seqs_of(path))
-    kept = next((n for n in ancestors(s, s.current) if gen(s, n) and n not in unfit and covered(s, n) <= inside), 0)
+
+    def holding(number: int) -> int:
+        return next((n for n in ancestors(s, number) if gen(s, n) and n not in unfit and covered(s, n) <= inside), 0)
+
+    kept = holding(s.current)
+    shown = holding(s.adopted) if shadow else kept
     gens = tuple(
         g._replace(tokens_after=shown_tokens, at_tokens=path_tokens) if g.number == kept else g for g in s.gens
     )
-    moved = s._replace(log=log, path=path, gens=gens, epoch=op, current=kept, adopted=kept)
+    moved = s._replace(log=log, path=path, gens=gens, epoch=op, current=kept, adopted=shown)
     s, ring = ask(turn(moved, op))
     reply = Undone(
         revision=s.revision,
         current=kept,
+        adopted=shown,
         length=len(log),
         chain=chain_at(s, len(log)),
         path=path,

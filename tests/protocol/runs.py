@@ -69,7 +69,7 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
         if host.move:
             found.append((f"undo {name}{lost}", 5))
     if s.path:
-        move = f"{rng.choice(('rewind', 'rewind', 'amend', 'unfit'))} {rng.randint(1, length(s.path))}"
+        move = f"{rng.choice(('rewind', 'rewind', 'amend', 'mirror', 'insert', 'shadow', 'unfit'))} {rng.randint(1, length(s.path))}"
         found += [(f"undo {name} {move}{lost}", 2), (f"look {name} {move}", 1)]
         found.append((f"prepare {name} {rng.choice(('provisional', 'provisional', 'full'))}", 3))
     if host.emergency:

@@ -17,11 +17,12 @@ from offturn.store.sessions import SessionStore
 from offturn_config import keys
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import Compaction
-from offturn_engine.ranges import in_order, ranges_of, seqs_of
+from offturn_engine.ranges import ranges_of, seqs_of
 from tests.protocol import model
 from tests.protocol.bounds_steps import LIMITS, BoundsSteps
-from tests.protocol.facts import State, ancestors, chain_at, covered, gen, path_tokens
+from tests.protocol.facts import State, chain_at, covered, gen, path_tokens
 from tests.protocol.observing import observe
+from tests.protocol.stage_moving import Host, Moves
 from tests.protocol.stage_redacting import RedactingStage
 from tests.protocol.words import plain, word
 
@@ -32,17 +33,6 @@ OWN_KEYS = ("meta", "log", "ops", "opsq", "ids", "events", "chunks", "chunksq", 
 
 class Divergence(AssertionError):
     """Store and model do not agree."""
-
-
-@dataclass
-class Host:
-    incarnation: int | None = None
-    tail: tuple[int, str] = (0, "")
-    redactions: int = 0  # of the session when the tail was read
-    pending: tuple[str, dict[str, Any]] | None = None  # a write whose reply was lost
-    emergency: dict[str, Any] | None = None
-    move: dict[str, Any] | None = None  # another path, for the state it was made for
-    marked: dict[str, Any] | None = None  # what to redact, for the state it was made for
 
 
 @dataclass
@@ -62,7 +52,7 @@ class Saved:
     dead: bytes | None
 
 
-class Stage(BoundsSteps, RedactingStage):
+class Stage(BoundsSteps, Moves, RedactingStage):
     def __init__(self, store: SessionStore, redis: Redis, key: SessionKey, *, max_attempts: int = 6) -> None:
         self.store, self.key, self.max_attempts = store, key, max_attempts
         self.redis: Any = redis  # its own types leave open whether a command is awaited
@@ -127,20 +117,6 @@ class Stage(BoundsSteps, RedactingStage):
 
     async def on_rollback(self, name: str, target: str, *arguments: str) -> str:
         return await self.write(name, "rollback", {**self.named(name), "target": int(target)}, arguments)
-
-    async def on_look(self, name: str, mode: str = "rewind", count: str = "1") -> str:
-        """Make another path of the one that is there now."""
-        self.host(name).move = self.move(mode, int(count))
-        return "looked"
-
-    async def on_undo(self, name: str, *arguments: str) -> str:
-        """Move to the path looked for before, else to one of now."""
-        given = [a for a in arguments if a != "lost"]
-        move, self.host(name).move = self.host(name).move, None
-        if move is None or given:
-            mode, count = given or ("rewind", "1")
-            move = self.move(mode, int(count))
-        return await self.write(name, "undo", {**self.named(name), **move}, arguments)
 
     async def on_purge(self, name: str, *arguments: str) -> str:
         names, incarnation = self.own_keys(), self.named(name)["incarnation"]
@@ -334,34 +310,6 @@ class Stage(BoundsSteps, RedactingStage):
         if host_id is not None:
             self.values[host_id] = value
         return NewEntry.of({"role": "user", "content": value}, origin="human", tokens=tokens, host_id=host_id)
-
-    def move(self, mode: str, count: int) -> dict[str, Any]:
-        """Less the last `count` messages, or with another one in the place of the last but `count`."""
-        s, entry = self.state, None
-        order = list(seqs_of(s.path))
-        place = max(0, len(order) - count)
-        if mode == "amend":
-            host_id = s.log[order[place]].host_id or f"{self.draw()}"
-            entry = self.entry(host_id, f"amended {self.draw()}", 1 + count % 2)
-            order[place] = len(s.log)
-        else:
-            order = order[:place]
-        unfit = [s.current] if mode == "unfit" else []
-        tokens = [item.tokens for item in s.log] + ([entry.tokens] if entry else [])
-        left = [n for n in ancestors(s, s.current) if gen(s, n) and n not in unfit and covered(s, n) <= set(order)]
-        shown = set(order) - covered(s, left[0]) if left else set(order)
-        return {
-            "epoch": s.epoch,
-            "length": len(s.log),
-            "chain": chain_at(s, len(s.log)),
-            "counter": s.counter,
-            "path": in_order(order),
-            "path_tokens": sum(tokens[seq] for seq in order),
-            "open_calls": {},
-            "unfit": unfit,
-            "shown_tokens": sum(tokens[seq] for seq in shown),
-            "entry": entry,
-        }
 
     def candidate(self, epoch: str, *, provisional: bool, tail: int) -> dict[str, Any]:
         """Cover all but the tail, and what the current generation covers; its summary weighs nothing."""

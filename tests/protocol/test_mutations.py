@@ -116,7 +116,19 @@ MUTATIONS = {
     "path in any order": Mutation(
         "", "table.sort(copy, function(x, y) return x[1] < y[1] end)", "", "amended-then-covered"
     ),
-    "amended by another id": Mutation("undo", "if a.entry.id then", "if false then", "amend-tail"),
+    "amended by another id": Mutation("undo", "if entry.id then", "if false then", "amend-tail"),
+    "new ids at one place": Mutation("undo", "a.length + i - 1", "a.length", "mirrored"),
+    "undo adopts a shadow": Mutation("undo", "set('adopted', shown)", "set('adopted', number)", "shadow"),
+    "shadow keeps what is off the path": Mutation("undo", "holding(num('adopted'))", "num('adopted')", "shadow-older"),
+    "only one is appended": Mutation(
+        "undo", "redis.call('RPUSH', LOG, lines[i])", "redis.call('RPUSH', LOG, lines[1])", "mirrored"
+    ),
+    "chain of the last one": Mutation(
+        "undo",
+        "chain = redis.sha1hex(chain .. entry.digest)",
+        "chain = redis.sha1hex(s.chain .. entry.digest)",
+        "mirrored",
+    ),
     "ids for ever": Mutation(
         "record", "if seq and (ids[entry.id] or on(shown, tonumber(seq))) then", "if seq then", "id-again"
     ),

@@ -120,6 +120,23 @@ MORE = {
         "commit b = committed; undo h1 rewind 2 = undone",
     ),
     "unfit": Trace(4, "claim a; plan a; commit a; undo h1 unfit 1 = undone; finish a compacted = due"),
+    "mirrored": Trace(
+        4,
+        "claim a; plan a; undo h1 mirror 2 lost = undone; again h1 = undone; commit a = epoch; finish a superseded = due; "
+        "record h1 = recorded; repeat h1 = recorded",
+    ),
+    "mirrored-tail": Trace(
+        4, "claim a; plan a; commit a; finish a compacted; undo h1 mirror 1 = undone; rollback h1 1 = rolledback"
+    ),
+    "mirrored-front": Trace(
+        3, "claim a; plan a; commit a; undo h1 insert 3 = undone; finish a compacted = due; undo h1 rewind 2 = undone"
+    ),
+    "shadow": Trace(3, "claim a; plan a; commit a; undo h1 shadow 1 = undone; adopt h1 = adopted; undo h1 = undone"),
+    "shadow-older": Trace(
+        4,
+        "claim a; plan a; commit a; adopt h1; record h1; request h1; finish a compacted; claim b; plan b; commit b; "
+        "undo h1 shadow 3 = undone",
+    ),
     "id-again": Trace(3, "undo h1 = undone; repeat h1 = recorded; repeat h2 = recorded; conflict h1 = duplicateid"),
     "purged-twice": Trace(3, "purge h1 lost = purged; again h1 lost = purged; open h2; record h2; again h1 = gone"),
     "purged-with-all": Trace(

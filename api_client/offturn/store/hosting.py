@@ -113,13 +113,15 @@ class HostScripts(Scripted):
         open_calls: Mapping[str, int],
         unfit: Sequence[int] = (),
         shown_tokens: int = 0,
-        entry: NewEntry | None = None,
+        shadow: bool = False,
+        entries: Sequence[NewEntry] = (),
     ) -> UndoReply:
         """Put `path` in place of the one read at `epoch`, `length`, `chain` and `counter`, once per `op`.
 
         `path_tokens` and `open_calls` are those of the new path. In force is then the first of current and what it
-        replaced that lies inside it and is not `unfit`; its view weighs `shown_tokens`. `entry` is appended: `path`
-        names it by the seq `length`.
+        replaced that lies inside it and is not `unfit`; its view weighs `shown_tokens`. `entries` are appended:
+        `path` names them by the seqs from `length` on. `shadow`: in force is then the first of what was in force and
+        what that replaced.
         """
         args = {
             "op": op,
@@ -133,9 +135,10 @@ class HostScripts(Scripted):
             "open": text_of(dumps(dict(open_calls))),
             "unfit": unfit,
             "shown_tokens": shown_tokens,
-            "entry": header_of(entry) if entry else None,
+            "shadow": shadow,
+            "entries": [header_of(entry) for entry in entries],
         }
-        return cast("UndoReply", await self._reply("undo", key, args, [data_of(entry.envelope)] if entry else ()))
+        return cast("UndoReply", await self._reply("undo", key, args, [data_of(entry.envelope) for entry in entries]))
 
     async def configure(
         self,

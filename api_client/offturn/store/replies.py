@@ -236,10 +236,11 @@ class RolledBack(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone(Reply):
-    """Another path is in place, under a new epoch; `current` is in force. `length` and `chain` are the log's."""
+    """Another path is in place, under a new epoch; `adopted` is in force. `length` and `chain` are the log's."""
 
     revision: Revision
     current: int
+    adopted: int
     length: int
     chain: str
     path: Ranges

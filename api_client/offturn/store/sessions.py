@@ -112,6 +112,11 @@ class SessionStore(HostScripts, WorkerScripts):
         found = await self._command("ZRANGEBYSCORE", keys.due(self._shard), *args, withscores=True)
         return [(key, int(max(score, 0))) for member, score in found if (key := _session_of(member))]
 
+    async def due_in_ms(self, key: SessionKey) -> int | None:
+        """When a worker may take the session; None where nothing is asked for, 0 for what is due now."""
+        score = await self._command("ZSCORE", keys.due(self._shard), key.member)
+        return None if score is None else max(0, int(float(score)) - await self.now_ms())
+
     async def tidy(self, limit: int = 10) -> None:
         """Look at some parked sessions, drawn at random, and take those that have expired off the list."""
         for member in await self._command("HRANDFIELD", keys.dead(self._shard), limit):

@@ -145,7 +145,9 @@ async def _asked(session: Session) -> list[int]:
 
 
 def _tell_waiting(status: Mapping[str, Any]) -> None:
-    if status["current"] != status["generation"]:
+    if status["adopt"] == "never":
+        say(f"session {status['session']}: generations are made and not shown (adopt: never)")
+    elif status["current"] != status["generation"]:
         say(f"session {status['session']}: generation {status['current']} waits for the host's next view to adopt it")
 
 
