@@ -10,6 +10,7 @@ from offturn.cache import Cache
 from offturn.entries import Ids, OriginRule, Prepared, listed, prepare
 from offturn.errors import Behind, StoreUnavailable
 from offturn.handle import Handle, T
+from offturn.health import UNATTENDED
 from offturn.links import Links
 from offturn.overflow import Overflow
 from offturn.recording import BEHIND, UNSURE, Measured, refusal
@@ -50,7 +51,7 @@ class Recorded:
             requirement=reply.requirement,
             ticket=ticket,
             durable=True,
-            warnings=warnings,
+            warnings=(*warnings, UNATTENDED) if reply.unattended else warnings,
         )
 
 
@@ -121,7 +122,8 @@ class Appending(Handle):
         if reply.ring:
             await links.ring(self.key, reply.request_no)
         ticket = Ticket(links.store, self.key, reply.request_no) if reply.ring else None
-        return Recorded.of(reply, ticket, (*measured.warnings, *self._warnings(cache)))
+        told = (reply.blocked,) if reply.blocked else ()
+        return Recorded.of(reply, ticket, (*measured.warnings, *told, *self._warnings(cache)))
 
     async def _catch_up(self, links: Links, cache: Cache, said: Overflow, sent: View, pending: object) -> int:
         """Record what is pending, once in a row of overflows, and the provider's count of what was sent.

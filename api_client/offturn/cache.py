@@ -153,6 +153,7 @@ class Cache:
             due=reply.due,
             calibration=calibration or meta.calibration,
             request_no=reply.request_no,
+            blocked=reply.blocked,
         )
 
     async def generation(self, number: int) -> Compaction:

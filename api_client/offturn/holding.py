@@ -38,6 +38,7 @@ class Holding(Appending):
                 break
             same += 1
         warnings = (*view.warnings, *limited, *self._warnings(cache), *_losses(cache))
+        warnings += cache.meta.warnings if cache.meta else ()
         cache.lost, cache.mended = False, 0
         cache.saw((0, len(cache.log)))
         self._last = replace(view, prefix=same, warnings=warnings)
@@ -74,9 +75,11 @@ def _at_hard_level(cache: Cache) -> bool:
 
 
 async def _on_its_way(cache: Cache, seconds: float) -> bool:
-    """Does a worker hold the session, or may one take it within that time?"""
+    """Does a worker hold the session, or may one take it within that time? Not where none was seen."""
     if cache.live.leased:
         return True
+    if cache.live.unattended:
+        return False
     wait = await cache.store.due_in_ms(cache.key)
     return wait is not None and wait < seconds * 1000
 

@@ -105,7 +105,9 @@ class Moving(Handle):
         await self._steer(lambda links, cache, op: links.store.cancel(self.key, op=op, incarnation=cache.incarnation))
 
     async def unblock(self) -> None:
-        """Let a session be compacted again that was parked because too many jobs died."""
+        """Let a session be compacted again that was parked because too many jobs ended badly, or that is blocked or held
+        because compactions made no room.
+        """
         await self._steer(lambda links, cache, op: links.store.unblock(self.key, op=op, incarnation=cache.incarnation))
 
     async def configure(

@@ -183,6 +183,7 @@ class Session(Mirroring, Redacting):
             )
             if isinstance(reply, Gone):
                 raise Conflict(f"session {self.key.member!r} was purged: record first")
-            await links.ring(self.key, reply.request_no)
-            warnings = (OPEN,) if group_is_open(cache.path) else ()
+            if reply.ring:
+                await links.ring(self.key, reply.request_no)
+            warnings = (*cache.live.warnings, *((OPEN,) if group_is_open(cache.path) else ()))
             return Ticket(links.store, self.key, reply.request_no, warnings)

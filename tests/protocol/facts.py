@@ -51,7 +51,14 @@ class State(NamedTuple):
     served: int = 0
     held: int = 0
     attempts: int = 0
+    failures: int = 0
     parked: bool = False
+    ends: tuple[str, ...] = ()
+    strikes: int = 0
+    trial: int | None = None  # the path's tokens when the last compaction was made, until it is judged
+    blocked: str = ""
+    automatic: bool = False
+    starts: int = 0  # automatic compactions in the last hour
     thresholds: tuple[int, int, int] = (0, 0, 0)
     reason: str = ""
     note: str = ""
@@ -111,7 +118,7 @@ def requirement(s: State) -> str:
 
 
 def wanted(s: State) -> bool:
-    return s.asked > s.served or (not s.parked and requirement(s) != "none")
+    return s.asked > s.served or (not s.parked and not s.blocked and requirement(s) != "none")
 
 
 def holds(s: State, claim: Claim) -> bool:

@@ -14,32 +14,24 @@ from offturn.store.replies import (
     Adopted,
     AdoptReply,
     BehindLog,
-    Busy,
     Claim,
-    ClaimReply,
     CommitReply,
     Committed,
     DuplicateId,
-    Finished,
-    FinishReply,
     Gone,
-    Idle,
-    Parked,
     PathMoved,
     Recorded,
     RecordReply,
     Refused,
     Reply,
     Requested,
-    RollbackReply,
-    RolledBack,
     Stale,
     Why,
 )
 from offturn_engine.chain import link
 from offturn_engine.compaction import Compaction
 from offturn_engine.ranges import seqs_of
-from tests.protocol.changes import GENERATIONS_KEPT, ask, full, grown, hold, item_of, remember, turn
+from tests.protocol.changes import GENERATIONS_KEPT, ask, full, grown, item_of, remember, turn, unpark
 from tests.protocol.facts import (
     Gen,
     State,
@@ -55,13 +47,26 @@ from tests.protocol.facts import (
     pressure,
     reached,
     requirement,
-    there,
-    wanted,
 )
 from tests.protocol.model_bounds import evict, lapse, mend, unlist
+from tests.protocol.model_claims import claim, finish, rollback
 from tests.protocol.model_moving import cancel, configure, purge, redact, unblock, undo
 
-__all__ = ["cancel", "configure", "evict", "lapse", "mend", "purge", "redact", "unblock", "undo", "unlist"]
+__all__ = [
+    "cancel",
+    "claim",
+    "configure",
+    "evict",
+    "finish",
+    "lapse",
+    "mend",
+    "purge",
+    "redact",
+    "rollback",
+    "unblock",
+    "undo",
+    "unlist",
+]
 
 
 # -- scripts
@@ -126,6 +131,7 @@ def record(
         adopted=s.adopted,
         revision=s.revision,
         epoch=s.epoch,
+        blocked=s.blocked,
     )
     return remember(s, op, reply), reply
 
@@ -136,22 +142,9 @@ def request(s: State, *, op: str, incarnation: int, reason: str, note: str = "")
     if gone(s, incarnation):
         return s, Gone()
     number = s.request_no + 1
-    s = s._replace(request_no=number, asked=number, due=True, parked=False, attempts=0, reason=reason, note=note)
-    reply = Requested(request_no=number)
-    return remember(s, op, reply), reply
-
-
-def rollback(s: State, *, op: str, incarnation: int, target: int) -> tuple[State, RollbackReply]:
-    if op in dict(s.ops):
-        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
-    if gone(s, incarnation):
-        return s, Gone()
-    if (target and not there(s, target)) or not covered(s, target) <= set(seqs_of(s.path)):
-        return s, Refused(why="target")
-    s = hold(turn(s._replace(current=target, adopted=target, epoch=op), op))
-    s = s._replace(served=s.request_no)
-    s = s._replace(due=wanted(s))
-    reply = RolledBack(revision=s.revision)
+    s = s._replace(request_no=number, asked=number)
+    s = s._replace(served=number) if s.blocked else unpark(s._replace(due=True, reason=reason, note=note))
+    reply = Requested(request_no=number, ring=not s.blocked)
     return remember(s, op, reply), reply
 
 
@@ -163,32 +156,6 @@ def adopt(s: State, *, incarnation: int, length: int, nonce: str) -> tuple[State
     if s.adopted != s.current:
         s = turn(s._replace(adopted=s.current), nonce)
     return s, Adopted(revision=s.revision, adopted=s.adopted)
-
-
-def claim(s: State, *, token: str, lease_ms: int, max_attempts: int) -> tuple[State, ClaimReply]:
-    if not s.alive:
-        return unlist(s)
-    if not s.due:
-        return s, Idle()
-    if s.leased:
-        return s, Busy(remaining_ms=lease_ms)
-    if s.attempts >= max_attempts:
-        return s._replace(parked=True, due=False, served=s.request_no), Parked()
-    s = s._replace(token=token, fence=s.fence + 1, leased=True, attempts=s.attempts + 1)
-    asked = s.asked > s.served
-    reply = Claim(
-        incarnation=s.incarnation,
-        epoch=s.epoch,
-        fence=s.fence,
-        token=token,
-        request_no=s.request_no,
-        attempts=s.attempts,
-        redactions=s.redactions,
-        reason=s.reason if asked else "threshold",
-        focus="",
-        note=s.note if asked else "",
-    )
-    return s, reply
 
 
 def renew(s: State, *, claim: Claim, lease_ms: int) -> tuple[State, bool]:
@@ -216,7 +183,7 @@ def commit(
     claim: Claim | None,
     op: str,
 ) -> tuple[State, CommitReply]:
-    if claim is None and op in dict(s.ops):
+    if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
@@ -232,7 +199,7 @@ def commit(
     s = turn(s._replace(counter=number, gens=(*s.gens, new), current=number), op)
     s = s._replace(served=max(s.served, claim.request_no)) if claim else s._replace(adopted=number)
     reply = Committed(number=number, revision=s.revision, adopted=s.adopted)
-    return (forget(s) if claim else remember(forget(s), op, reply)), reply
+    return remember(forget(s), op, reply), reply
 
 
 def _refusal(
@@ -260,23 +227,6 @@ def forget(s: State) -> State:
     surplus = max(0, len(order) - GENERATIONS_KEPT)
     dropped = [n for n in order if n not in in_force][:surplus]
     return s._replace(gens=tuple(g for g in s.gens if g.number not in dropped))
-
-
-def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]:
-    if gone(s, claim.incarnation):
-        return s, Gone()
-    if not holds(s, claim):
-        return s, Refused(why="fence")
-    s = s._replace(leased=False, token="")
-    if outcome == "deferred":
-        s = s._replace(attempts=max(s.attempts - 1, 0))
-    if outcome in ("failed", "deferred"):
-        return s, Finished(due=s.due, ring=False, request_no=s.request_no)
-    s = hold(s) if outcome == "no-gain" else s._replace(attempts=0, parked=False)
-    if outcome != "superseded":
-        s = s._replace(served=max(s.served, claim.request_no))
-    s = s._replace(due=wanted(s))
-    return s, Finished(due=s.due, ring=s.due and s.request_no > claim.request_no, request_no=s.request_no)
 
 
 # -- what the world does

@@ -24,7 +24,7 @@ from offturn.store.replies import (
 )
 from offturn_engine.chain import digest, link
 from offturn_engine.ranges import Ranges, seqs_of
-from tests.protocol.changes import ask, full, item_of, remember, turn
+from tests.protocol.changes import ask, full, item_of, lift, remember, turn, unpark
 from tests.protocol.facts import (
     Item,
     State,
@@ -129,7 +129,7 @@ def unblock(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
-    return steered(s._replace(parked=False, attempts=0), op)
+    return steered(lift(unpark(s))._replace(held=0), op)
 
 
 def steered(s: State, op: str) -> tuple[State, SteerReply]:
@@ -189,6 +189,7 @@ def redact(
         chunks=frozenset(),
         ops=ops,
         held=max(0, s.held - tokens),
+        trial=None,
         note="",
         current=current,
         adopted=current if s.adopted in dropped else s.adopted,

@@ -27,6 +27,12 @@ BOUNDS_MUTATIONS = {
     "a life begins due": ("", "return not newborn and redis.call", "return redis.call", "next-life"),
     "a life begins listed": ("record", "  unlist()\n", "", "lapsed-parked-begins"),
     "a life begins with another's": ("record", "  wipe()\n", "", "lapsed-partly"),
+    "a life begins with another's generations": (
+        "",
+        "redis.call('UNLINK', payload(number)) end\n  end",
+        "number = number end\n  end",
+        "lapsed-partly-compacted",
+    ),
     "replies of another life": (
         "",
         "return alive() and redis.call('HGET', OPS, a.op)",
@@ -54,6 +60,6 @@ BOUNDS_MUTATIONS = {
     "mend breaks the line": ("mend", "set(field, cjson.encode(g))", "", "lost-between"),
     "mend asks for nothing": ("mend", "local ring = ask()", "local ring = false", "lost-first"),
     "rollback to a lost one": ("rollback", "not there(a.target)", "not gen(a.target)", "lost-target"),
-    "deferred counts": ("finish", "set('attempts', math.max(num('attempts') - 1, 0))", "", "deferred"),
-    "deferred is done": ("finish", "or a.outcome == 'deferred'\nif", "\nif", "deferred"),
+    "deferred counts": ("finish", "set('attempts', math.max(0, num('attempts') - 1))", "", "deferred"),
+    "deferred is done": ("finish", "or a.outcome == 'deferred'\n", "\n", "deferred"),
 }

@@ -32,8 +32,9 @@ REDACTING_MUTATIONS: dict[str, tuple[str, ...]] = {
     "redacted id conflicts": ("record", "and digest ~= FORGOTTEN", "", "redact-other-content"),
     "redact keeps events": ("redact", "redis.call('XDEL', EVENTS, row[1])", "", "redact-covered"),
     "redact keeps the weight": ("redact", "num('path_tokens') - a.tokens", "num('path_tokens')", "redact-weight"),
-    "redact keeps the hold": ("redact", "num('held') - a.tokens", "num('held')"),
+    "redact keeps the hold": ("redact", "num('held') - a.tokens", "num('held')", "redact-held"),
     "redact keeps the bytes": ("redact", "set('log_bytes', bytes)", "", "redact-weight"),
+    "redact keeps the trial": ("redact", "set('trial', '')", "", "redact-covered"),
     "redact asks for nothing": ("redact", "local ring = ask()", "local ring = false", "redact-due"),
     "redact of the tail it saw": (
         "redact",

@@ -7,7 +7,7 @@ from random import Random
 from offturn_engine.ranges import length
 from tests.protocol.stage import Stage
 
-OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "superseded", "failed", "deferred")
+OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "no-gain", "superseded", "failed", "unavailable", "deferred")
 WORKERS = ("a", "b", "c")
 
 
@@ -30,6 +30,8 @@ def choices(stage: Stage, rng: Random) -> list[tuple[str, int]]:
     s = stage.state
     if s.leased:
         found.append(("expire", 3))
+    if s.starts:
+        found.append(("hour", 1))
     if stage.before:
         found.append(("failover", 1))
     return found

@@ -12,7 +12,7 @@ from typing import Any
 from redis.asyncio import Redis
 
 from offturn.store.entries import NewEntry
-from offturn.store.replies import Claim, Committed, Gone, Recorded, Reply, Undone
+from offturn.store.replies import Claim, Committed, Gone, Limited, Recorded, Reply, Undone
 from offturn.store.sessions import SessionStore
 from offturn_config import keys
 from offturn_config.keys import SessionKey
@@ -21,6 +21,7 @@ from offturn_engine.ranges import ranges_of, seqs_of
 from tests.protocol import model
 from tests.protocol.bounds_steps import LIMITS, BoundsSteps
 from tests.protocol.facts import State, chain_at, covered, gen, path_tokens
+from tests.protocol.hours import HOURLY, Hours
 from tests.protocol.observing import observe
 from tests.protocol.stage_moving import Host, Moves
 from tests.protocol.stage_redacting import RedactingStage
@@ -52,7 +53,7 @@ class Saved:
     dead: bytes | None
 
 
-class Stage(BoundsSteps, Moves, RedactingStage):
+class Stage(Hours, BoundsSteps, Moves, RedactingStage):
     def __init__(self, store: SessionStore, redis: Redis, key: SessionKey, *, max_attempts: int = 6) -> None:
         self.store, self.key, self.max_attempts = store, key, max_attempts
         self.redis: Any = redis  # its own types leave open whether a command is awaited
@@ -173,7 +174,9 @@ class Stage(BoundsSteps, Moves, RedactingStage):
 
     async def on_claim(self, name: str) -> str:
         fields = {"token": f"token {self.draw()}", "lease_ms": LEASE_MS, "max_attempts": self.max_attempts}
-        reply = await self.both("claim", fields)
+        reply = await self.both("claim", {**fields, "worker": name, "hourly": HOURLY})
+        if isinstance(reply, Limited):
+            await self.look_again()
         if isinstance(reply, Claim):
             self.workers[name] = Worker(reply)
         return word(reply)
@@ -216,7 +219,7 @@ class Stage(BoundsSteps, Moves, RedactingStage):
         await self.redis.delete(*self.own_keys())
         for name, data in saved.dumps.items():
             if data:
-                await self.redis.restore(name, 0, data)
+                await self.redis.restore(name, 0, data, replace=True)
         await self.redis.zrem(keys.due(), self.key.member)
         await self.redis.hdel(keys.dead(), self.key.member)
         if saved.score is not None:

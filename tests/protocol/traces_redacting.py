@@ -15,6 +15,7 @@ REDACTING = {
         4, "claim a; plan a; commit a; adopt h1; finish a compacted; redact h1 3 = redacted; rollback h1 1 = rolledback"
     ),
     "redact-weight": Trace(1, "record h1 3; redact h1 1 = redacted; undo h1 = undone; redact h1 1 = redacted"),
+    "redact-held": Trace(1, "record h1 3; rollback h1 0; redact h1 1 = redacted"),
     "redact-running": Trace(
         4, "claim a; plan a; save a = true; redact h1 0 = redacted; save a = false; renew a = false; commit a = epoch"
     ),

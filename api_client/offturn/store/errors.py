@@ -77,7 +77,10 @@ def _refusal(error: exceptions.RedisError) -> OffturnError:
         return StoreFull("the store is at its memory limit (maxmemory): give it more, or purge sessions")
     if isinstance(error, exceptions.ReadOnlyError):
         return StoreUnavailable("the store cannot write now (READONLY)")
-    code = text.split(" ", 1)[0]
+    # Redis 6.2 puts what a script met behind words of its own.
+    code = next((one for one in NOT_NOW if f"-{one} " in text), text.split(" ", 1)[0])
+    if code == "MOVED":
+        return StoreFault("the store's keys are on another node of this cluster: name that node in the store's URL")
     if code in NOT_NOW:
         return StoreUnavailable(f"the store cannot serve now ({code})")
     return StoreFault(f"the store refused a command ({type(error).__name__} {code if code.isupper() else ''})".strip())

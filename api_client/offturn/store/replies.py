@@ -45,6 +45,8 @@ class Recorded(Reply):
 
     What was appended is `first_seq` to `last_seq`, the newest of the log; nothing, if `first_seq > last_seq`.
     `requirement` is the level of `pressure`; `due`: a job is asked for; `ring`: by this very call, ring the doorbell.
+    `unattended`: due for a while, and no worker was there at this moment; never in the answer to a repeated call.
+    `blocked`: the too-dense breaker's sentence, "" while it is closed.
     """
 
     incarnation: int
@@ -64,6 +66,8 @@ class Recorded(Reply):
     adopted: int
     revision: Revision
     epoch: str
+    unattended: bool = False
+    blocked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +112,10 @@ class Overfull(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requested(Reply):
-    """A compaction is asked for under this number."""
+    """A compaction is asked for under this number; not `ring`: the too-dense breaker has answered it already."""
 
     request_no: int
+    ring: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +127,8 @@ class Claim(Reply):
     fence: int
     token: str
     request_no: int
-    attempts: int  # claims since the last finish, this one included
+    attempts: int  # claims since a job ended well, this one included
+    failures: int  # failures of providers since then; those jobs' attempts were given back
     redactions: int  # of the session, when it was claimed: a chunk that was planned before a later one is not kept
     reason: str
     focus: str = field(repr=False)
@@ -144,6 +150,18 @@ class Busy(Reply):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parked(Reply):
     """Too many claims without a finish: out of the due set until somebody requests a compaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked(Reply):
+    """Compactions in a row made no room: nothing is done until somebody lifts the breaker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limited(Reply):
+    """As many automatic compactions as an hour may have: due again when the first of them is an hour old."""
+
+    remaining_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +308,7 @@ class Confirming(Reply):
 
 
 RecordReply: TypeAlias = Recorded | Gone | PathMoved | BehindLog | DuplicateId | OrphanResult | Unexpected | Overfull
-ClaimReply: TypeAlias = Claim | Idle | Busy | Parked
+ClaimReply: TypeAlias = Claim | Idle | Busy | Limited | Parked | Blocked
 CommitReply: TypeAlias = Committed | Refused | Gone
 FinishReply: TypeAlias = Finished | Refused | Gone
 AdoptReply: TypeAlias = Adopted | Stale | Gone
@@ -314,6 +332,8 @@ KINDS: Mapping[str, type[Reply]] = {
     "idle": Idle,
     "busy": Busy,
     "parked": Parked,
+    "blocked": Blocked,
+    "limited": Limited,
     "held": Held,
     "lost": Lost,
     "kept": Kept,

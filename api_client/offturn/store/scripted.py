@@ -37,7 +37,8 @@ class Scripted:
     def _keys(self, key: SessionKey) -> list[str]:
         session = [self._key(key, kind) for kind in KINDS_OF_KEY]
         order = [self._key(key, kind) for kind in ("opsq", "chunksq", "life")]
-        return [*session, keys.due(self._shard), keys.dead(self._shard), *order]
+        shard = [keys.due(self._shard), keys.dead(self._shard)]
+        return [*session, *shard, *order, keys.seen(self._shard)]
 
     async def _run(self, name: str, key: SessionKey, args: Mapping[str, Any], raw: Sequence[bytes] = ()) -> Any:
         given = {field: value for field, value in args.items() if value is not None}

@@ -5,15 +5,17 @@ Deadlines are the client's (`socket_timeout`); after StoreUnavailable send the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 
 from pydantic import ValidationError
 
+from offturn.store.dead import DeadLetters
 from offturn.store.entries import LogEntry, loads, text_of
 from offturn.store.errors import UnknownVersion, mapped
 from offturn.store.hosting import HostScripts
 from offturn.store.state import Event, Meta, Snapshot
+from offturn.store.workers import Workers, WorkerSeen
 from offturn.store.working import WorkerScripts
 from offturn_config import keys
 from offturn_config.errors import InvalidSetting
@@ -21,9 +23,10 @@ from offturn_config.keys import SessionKey
 from offturn_engine.compaction import VERSION, Compaction
 
 PAGE = 200  # log entries per read
+DUE_PAGE = 500
 
 
-class SessionStore(HostScripts, WorkerScripts):
+class SessionStore(HostScripts, WorkerScripts, DeadLetters):
     """Sessions in Redis.
 
     Every method may raise StoreUnavailable, StoreFull, StoreFault and UnknownVersion.
@@ -53,8 +56,8 @@ class SessionStore(HostScripts, WorkerScripts):
         now, number, *live = found
         if not live:
             return Snapshot(meta=None, next_incarnation=number, entries=(), reset=length > 0, more=False)
-        start, reset, due, items, flat = live
-        meta = Meta.read(flat, due=bool(due), now_ms=now)
+        start, reset, due, unattended, items, flat = live
+        meta = Meta.read(flat, due=bool(due), now_ms=now, unattended=bool(unattended))
         entries = tuple(LogEntry.read(start + i, item) for i, item in enumerate(items))
         more = meta is not None and start + len(entries) < meta.log_len
         return Snapshot(meta=meta, next_incarnation=number, entries=entries, reset=bool(reset), more=more)
@@ -106,11 +109,22 @@ class SessionStore(HostScripts, WorkerScripts):
         seconds, microseconds = await self._command("TIME")
         return int(seconds) * 1000 + int(microseconds) // 1000
 
-    async def due(self, limit: int = 100) -> list[tuple[SessionKey, int]]:
-        """Sessions due now with their scores (ms), oldest first. Members that name no session are left and passed."""
-        args = ("-inf", await self.now_ms(), "WITHSCORES", "LIMIT", 0, limit)
-        found = await self._command("ZRANGEBYSCORE", keys.due(self._shard), *args, withscores=True)
-        return [(key, int(max(score, 0))) for member, score in found if (key := _session_of(member))]
+    async def due(self, limit: int = 100, *, but: Container[SessionKey] = ()) -> list[tuple[SessionKey, int]]:
+        """At most `limit` sessions due now with their scores (ms), oldest first; those in `but` do not count.
+
+        Members that name no session are left and passed.
+        """
+        now, start, waiting = await self.now_ms(), 0, list[tuple[SessionKey, int]]()
+        while len(waiting) < limit:
+            args = ("-inf", now, "WITHSCORES", "LIMIT", start, DUE_PAGE)
+            page = await self._command("ZRANGEBYSCORE", keys.due(self._shard), *args, withscores=True)
+            for member, score in page:
+                if (key := _session_of(member)) and key not in but:
+                    waiting.append((key, int(max(score, 0))))
+            start += len(page)
+            if len(page) < DUE_PAGE:
+                break
+        return waiting[:limit]
 
     async def due_in_ms(self, key: SessionKey) -> int | None:
         """When a worker may take the session; None where nothing is asked for, 0 for what is due now."""
@@ -133,6 +147,10 @@ class SessionStore(HostScripts, WorkerScripts):
                 if len(found) >= limit:
                     break
         return sorted(found, key=lambda key: key.session)
+
+    async def workers(self) -> list[WorkerSeen]:
+        """The workers that said they are there, within a day, and did not leave."""
+        return await Workers(self._redis, shard=self._shard).every()
 
 
 def _session_of(member: bytes) -> SessionKey | None:

@@ -98,9 +98,13 @@ if a.usage then
   event('usage', usage)
 end
 
-return remember(reply('recorded', {
+local done = {
   incarnation = incarnation, first_seq = length, last_seq = length + #fresh - 1, seqs = seqs,
   length = length + #fresh, chain = chain, path = path, path_tokens = tokens, pressure = pressure(),
   requirement = requirement(), due = due(), ring = ring, request_no = num('request_no'),
   current = num('current'), adopted = num('adopted'), revision = s.revision, epoch = s.epoch,
-}))
+  blocked = s.blocked or '',
+}
+remember(reply('recorded', done))
+done.unattended = unattended() -- true of this moment only
+return reply('recorded', done)

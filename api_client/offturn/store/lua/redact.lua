@@ -85,6 +85,7 @@ set('log_bytes', bytes)
 set('measured', num('log_len'))
 set('held', math.max(0, num('held') - a.tokens))
 set('path_tokens', num('path_tokens') - a.tokens)
+set('trial', '') -- the compaction that was going to be judged by what came after it may be gone
 set('focus', '')
 set('note', '')
 set('current', current)

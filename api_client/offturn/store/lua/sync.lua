@@ -18,4 +18,4 @@ while at < total and #found < a.limit_entries and bytes < a.limit_bytes do
   end
   at = at + step
 end
-return {now, num('incarnation'), start, reset and 1 or 0, due() and 1 or 0, found, flat}
+return {now, num('incarnation'), start, reset and 1 or 0, due() and 1 or 0, unattended() and 1 or 0, found, flat}
