@@ -63,7 +63,7 @@ class Child:
         await asyncio.wait((ready, self._reading), return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
         if not self._ready.is_set():
-            raise RuntimeError(f"{self.name} did not start: see {log}")
+            raise ChildProcessError(f"{self.name} did not start: see {log}")
         return self
 
     def tell(self, **message: Any) -> None:

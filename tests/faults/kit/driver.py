@@ -71,8 +71,8 @@ class Report:
             (kind, n, self.plan.least.get(kind, "")) for kind, n in sorted(self.events.items(), key=lambda e: -e[1])
         ]
         rows.append(("all fault events", self.events.total(), self.plan.events))
-        rows.append(("generations committed", counts.get("generations", 0), self.plan.generations))
-        names = ("sessions", "messages", "views", "paid calls", "distinct chunks", "kills", "lease losses")
+        rows.append(("generations committed by workers", counts.get("generations", 0), self.plan.generations))
+        names = ("emergencies", "sessions", "messages", "views", "paid calls", "distinct chunks", "kills", "lease losses")
         rows += [(name, counts.get(name, 0), "") for name in (*names, "scripted failures")]
         lines = [f"{'':42}{'this run':>10}{'at least':>10}"]
         lines += [f"{name:42}{n!s:>10}{least!s:>10}" for name, n, least in rows]
@@ -111,7 +111,8 @@ async def measure_takeovers(stage: Stage, plan: Plan, say: Callable[[str], None]
     specs = [Spec(session=f"t{i}", writer="a") for i in range(4)]
     await asyncio.gather(stage.start_host("probe", specs, run=False), stage.start_worker(), stage.start_worker())
     found: list[float] = []
-    starting: asyncio.Task[str] | None = None
+    for session in stage.owners:
+        await stage.operate(session, "turns")
     for number in range(2 * plan.takeovers):
         if len(found) == plan.takeovers:
             break
@@ -188,10 +189,9 @@ async def _settle(stage: Stage, seconds: float) -> None:
     """Until nothing is due; the judge sees what is due after that."""
     until = time.monotonic() + seconds
     async with CompactionClient.from_url(stage.server.url, timeout=10.0) as client:
-        for session, owners in stage.owners.items():
-            fmt = "anthropic" if session[0] == "s" and int(session[1:]) % 2 else "openai-chat"
+        for session, fmt in stage.formats.items():
             handle = client.session(session, format=fmt)
-            while owners and time.monotonic() < until:
+            while time.monotonic() < until:
                 try:
                     status = await handle.status()
                 except OffturnError:

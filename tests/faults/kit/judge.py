@@ -33,7 +33,8 @@ def judge(evidence: Evidence) -> tuple[list[Finding], Counter[str]]:
         counts["views"] += views.count
         findings += judge_ends(evidence, session, stories)
         findings += judge_events(evidence, session, stories)
-        counts["generations"] += commits(stories)
+        counts["generations"] += commits(stories, "worker")
+        counts["emergencies"] += commits(stories, "host")
         counts["messages"] += sum(line["e"] == "ack" and "seqs" in line for s in stories for line in s.lines)
         counts["sessions"] += 1
     findings += judge_workers(evidence)

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 
 from offturn.errors import OffturnError, Refused
 from tests.faults.kit.writer import GaveUp, Sent, Writer
-from tests.integration.host import says
+from tests.integration.host import human, says
 
 TOO_LONG = "prompt is too long: {} tokens > {} maximum"
-TINY = 2_600  # tokens of a window far below the session's
+TINY = 4_000  # tokens of a window far below the session's
 
 
 async def rollback(writer: Writer) -> str:
@@ -134,9 +134,16 @@ async def turns(writer: Writer) -> str:
     return "ok"
 
 
+async def say(writer: Writer) -> str:
+    """One message."""
+    async with writer.lock:
+        await writer.send([("human", human("One word more: never touch the release notes."))])
+    return "ok"
+
+
 OPERATIONS: dict[str, Callable[[Writer], Awaitable[str]]] = {
     f.__name__: f
-    for f in (rollback, rewind, amend, purge, redact, emergency, configure, cancel, unblock, request, turns)
+    for f in (rollback, rewind, amend, purge, redact, emergency, configure, cancel, unblock, request, turns, say)
 }
 MOVING = frozenset({"rewind", "amend", "purge", "redact"})
 """Lost with a server's last second, these are lost for good: only messages are sent again."""

@@ -93,7 +93,7 @@ FULL = Plan(
     workers=4,
     hosts=3,
     sessions=24,
-    pace=1.6,
+    pace=4.5,
     takeovers=20,
     tries={
         "kill worker": 62,
@@ -134,7 +134,7 @@ MINUTE = Plan(
     workers=2,
     hosts=2,
     sessions=7,
-    pace=0.5,
+    pace=1.2,
     takeovers=2,
     tries={
         "kill worker": 5,

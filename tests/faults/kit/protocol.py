@@ -26,9 +26,10 @@ def _order(event: Line) -> tuple[int, int]:
     return int(at), int(number)
 
 
-def commits(stories: list[Story]) -> int:
-    """Generations that were committed and not lost again."""
-    return sum(event["kind"] == "committed" for events in events_of(stories).values() for event in events)
+def commits(stories: list[Story], by: str) -> int:
+    """Generations that were committed by workers or hosts, and not lost again."""
+    events = [event for life in events_of(stories).values() for event in life if event["kind"] == "committed"]
+    return sum(event["fields"]["by"] == by for event in events)
 
 
 def judge_events(evidence: Evidence, session: str, stories: list[Story]) -> Iterator[Finding]:

@@ -30,6 +30,7 @@ class Proxy:
         self.deaf = False
         self.open = asyncio.Event()  # cleared: new connections wait
         self.open.set()
+        self.shut_on_loss = False  # the next lost reply clears `open`
         self.dropped = asyncio.Event()  # set by the next lost reply
         self._upstream = upstream
         self._links: set[Link] = set()
@@ -116,6 +117,9 @@ class Proxy:
     def lost(self, script: str) -> None:
         """It was."""
         self.tally.add("lost reply", who=self.name, script=script)
+        if self.shut_on_loss:
+            self.shut_on_loss = False
+            self.open.clear()
         self.dropped.set()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -183,10 +187,12 @@ class Link:
     async def _down(self, reader: asyncio.StreamReader) -> None:
         with suppress(OSError):
             while data := await reader.read(CHUNK):
-                if self._losing and not data.startswith(b"-"):  # an error, NOSCRIPT say: nothing was executed
+                if self._losing and not data.startswith(b"-"):
                     self._proxy.lost(self._losing)
                     return
-                self._losing = ""
+                if self._losing:  # an error, NOSCRIPT say: nothing was executed
+                    self._proxy.lose_reply(self._losing)
+                    self._losing = ""
                 if await self._passes("down"):
                     self._writer.write(data)
                     await self._writer.drain()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterable
 from pathlib import Path
 
 from redis.asyncio import Redis
@@ -66,6 +67,13 @@ class Server:
                 os.truncate(path, size)
         await self.start()
         return lost
+
+    async def load(self, scripts: Iterable[str]) -> None:
+        """Make them known, so that the first call of each is by its hash already."""
+        redis = Redis.from_url(self.url)
+        for script in scripts:
+            await redis.script_load(script)
+        await redis.aclose()
 
     async def freeze(self, seconds: float) -> None:
         """SIGSTOP, and SIGCONT after `seconds`."""

@@ -26,12 +26,14 @@ from tests.faults.kit.writer import Spec
 HOST_TIMEOUT = 2.0  # seconds: the default of a host's call
 SUMMARIZER_WINDOW = 7_500  # tokens: several chunks a compaction
 SUMMARIZER_TIMEOUT = 6  # seconds
+STARTS = 20  # of one worker
 
 
 @dataclass(slots=True)
 class Held:
     """A job that stands at a step, in a worker."""
 
+    key: int
     worker: str
     session: str
     facts: Message
@@ -53,6 +55,7 @@ class Stage:
         self.hosts: dict[str, Child] = {}
         self.proxies: dict[str, Proxy] = {}
         self.owners: dict[str, list[str]] = {}  # session -> hosts
+        self.formats: dict[str, str] = {}  # of sessions
         self.steps: Counter[str] = Counter()
         self.provider = Child("provider")
         self.moving = asyncio.Lock()  # what is lost for good with a server's last second
@@ -99,10 +102,22 @@ class Stage:
         await child.ask(30, open={**wanted, "run": run, "sessions": [asdict(spec) for spec in sessions]})
         for spec in sessions:
             self.owners.setdefault(spec.session, []).append(name)
+            self.formats[spec.session] = spec.format
 
     async def start_worker(self) -> str:
-        """One more; its name."""
-        name = f"worker{next(self._numbers)}"
+        """One more; its name. One that cannot start, because the store is away, is started again, as a pod is."""
+        for _ in range(STARTS):
+            name = f"worker{next(self._numbers)}"
+            try:
+                return await self._start_worker(name)
+            except ChildProcessError as error:
+                self.tally.note("worker did not start", worker=name, text=str(error))
+                if proxy := self.proxies.pop(name, None):
+                    await proxy.close()
+                await asyncio.sleep(0.3)
+        raise RuntimeError(f"no worker starts: see {self._log(name)}")
+
+    async def _start_worker(self, name: str) -> str:
         child = Child(name, self._heard)
         settings = {
             "STORE_URL": (await self._proxy(name)).url,
@@ -170,6 +185,11 @@ class Stage:
             del self._holds[key]
             self._release(key)
 
+    def go(self, held: Held) -> None:
+        """It goes on before the block ends."""
+        if child := self.workers.get(held.worker):
+            child.tell(go=held.key)
+
     def _release(self, key: int, but: str = "") -> None:
         for name, child in self.workers.items():
             if name != but:
@@ -192,7 +212,7 @@ class Stage:
             if future is None or future.done():
                 child.tell(go=message["held"])
             else:
-                future.set_result(Held(child.name, message["session"], message))
+                future.set_result(Held(message["held"], child.name, message["session"], message))
         elif "step" in message:
             self.steps[f"{message['step']} {message.get('got', '')}".strip()] += 1
             self._seen.write(json.dumps({**message, "worker": child.name}) + "\n")

@@ -80,7 +80,7 @@ class ViewJudge:
             yield from self._same_summary(line, summary)
         yield from self._nobodys(line, view, played)
         yield from self._order(line, view)
-        if not any(flying["e"] != "send" for flying in played.flying.values()):
+        if not line.get("told") and not any(flying["e"] != "send" for flying in played.flying.values()):
             yield from self._accounted(line, view, played, summary, passing)
             if not story.shared and not passing:
                 yield from self._last(line, view, played)
@@ -127,10 +127,6 @@ class ViewJudge:
                 continue
             if any(_RECALL.search(text) and "characters omitted" in text for text in wire.texts(raw)):
                 continue
-            if raw["role"] == "assistant" and wire.calls(raw):
-                names = wire.calls(raw)
-                if any(wire.calls(self.evidence.messages[sent]) == names for sent in self.evidence.kinds):
-                    continue
             yield "altered", f"a message that nobody sent: {h}"
 
     def _order(self, line: Line, view: list[Any]) -> Iterator[tuple[str, str]]:

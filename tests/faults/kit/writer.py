@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import offturn
 from offturn import Behind, CompactionClient, Conflict, OffturnError, Ticket, View
-from offturn.errors import Refused
+from offturn.errors import CannotFit, Refused
 from tests.faults.kit.sendlog import SendLog, digest
 from tests.integration.host import calls, human, long_text, result, says
 
@@ -87,11 +87,12 @@ class Writer:
             view = await self.look()
             for _ in range(self._random.choice((0, 1, 1, 2))):
                 await self._call_and_results()
-            said = self._mark("I have looked into it")
+            mark = self._mark("part")
+            said = f"I have fixed {mark}, and its tests passed. Next I will look at what calls {mark}. "
             usage = None
             if view is not None and self._random.random() < 0.5:
                 usage = offturn.Usage(input_tokens=view.tokens, output_tokens=self.spec.size // 4)
-            await self.send([("says", says(long_text(self.spec.size, f"{said}:")))], usage=usage)
+            await self.send([("says", says(said + long_text(self.spec.size, mark)))], usage=usage)
 
     async def _call_and_results(self) -> None:
         names = [self._mark("call") for _ in range(self._random.choice((1, 1, 2)))]
@@ -206,12 +207,14 @@ class Writer:
             view = await self.session.view(**options)
         except OffturnError as error:
             self.log.write("no view", error=type(error).__name__, seconds=time.monotonic() - started)
-            if not error.retryable and not isinstance(error, Conflict | Behind | Refused):
+            fits = not options and isinstance(error, CannotFit)
+            if not error.retryable and (fits or not isinstance(error, Conflict | Behind | Refused | CannotFit)):
                 self._unexpected(0, error)
             return None
-        self.shown("view", view, passing="window" in options, seconds=time.monotonic() - started)
+        told = any(LOST in warning for warning in view.warnings)
+        self.shown("view", view, passing="window" in options, told=told, seconds=time.monotonic() - started)
         await self._learn(view)
-        if any(LOST in warning for warning in view.warnings) and not options:
+        if told and not options:
             self.log.write("told", error="warning")
             await self._resync([], 0)
         return view
