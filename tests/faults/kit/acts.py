@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -22,7 +23,7 @@ DURING = ("rollback", "rewind", "purge", "redact", "emergency", "configure", "am
 LONGER = 1.3  # leases that a stop lasts
 FEWEST_WORKERS = 2
 
-Act = Callable[[Stage, random.Random], Awaitable[None]]
+Act = Callable[[Stage, random.Random], Coroutine[Any, Any, None]]
 
 
 async def kill_worker(stage: Stage, draw: random.Random) -> None:

@@ -76,7 +76,7 @@ class Child:
     async def ask(self, patience: float, **message: Any) -> Message | None:
         """Its answer; None where it is gone or takes longer than `patience` seconds."""
         number = next(self._questions)
-        answer = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         self.tell(id=number, **message)
         try:

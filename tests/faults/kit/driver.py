@@ -23,6 +23,7 @@ from tests.faults.kit.writer import Spec
 MEDIAN, LONGEST = 5.0, 8.0  # seconds until another worker starts a killed one's job
 RULES = ("lost", "altered", "double", "invariant", "double commit", "due", "paid", "redacted", "told", "hang")
 PROVIDER = "provider failure"
+MORE = ("lose reply", "cut", "slow", "stray job", "fail call", "skew")
 ACT_OF = {
     "worker SIGKILL": "kill worker",
     "worker SIGSTOP longer than the lease": "stop worker",
@@ -72,7 +73,16 @@ class Report:
         ]
         rows.append(("all fault events", self.events.total(), self.plan.events))
         rows.append(("generations committed by workers", counts.get("generations", 0), self.plan.generations))
-        names = ("emergencies", "sessions", "messages", "views", "paid calls", "distinct chunks", "kills", "lease losses")
+        names = (
+            "emergencies",
+            "sessions",
+            "messages",
+            "views",
+            "paid calls",
+            "distinct chunks",
+            "kills",
+            "lease losses",
+        )
         rows += [(name, counts.get(name, 0), "") for name in (*names, "scripted failures")]
         lines = [f"{'':42}{'this run':>10}{'at least':>10}"]
         lines += [f"{name:42}{n!s:>10}{least!s:>10}" for name, n, least in rows]
@@ -152,21 +162,23 @@ async def _harm(stage: Stage, plan: Plan, draw: random.Random, say: Callable[[st
         begin(name)
         if moment - told > plan.seconds / 10:
             told = moment
-            say(f"{moment:.0f} s: {stage.tally.total} fault events, {stage.steps['after commit committed']} generations")
+            say(
+                f"{moment:.0f} s: {stage.tally.total} fault events, {stage.steps['after commit committed']} generations"
+            )
     await _reap(running)
     while (missing := _missing(stage, plan)) and time.monotonic() < started + plan.seconds + plan.more:
         for name in missing:
-            begin(name)
+            begin(draw.choice(MORE) if name == "anything" else name)
         await asyncio.sleep(1.0)
         await _reap(running)
 
 
 def _missing(stage: Stage, plan: Plan) -> list[str]:
-    """Acts whose events have not taken place often enough; one that waits where only time is needed."""
+    """Acts whose events have not taken place often enough; `anything` where only generations are missing."""
     counts = stage.tally.counts
     names = [ACT_OF[kind] for kind, least in plan.least.items() if counts[kind] < least]
     names += ["stray job", "cut"] if stage.tally.total < plan.events else []
-    return names + (["skew"] if stage.steps["after commit committed"] < plan.generations * 1.05 else [])
+    return names + (["anything"] if stage.steps["after commit committed"] < plan.generations * 1.05 else [])
 
 
 async def _reap(running: set[asyncio.Task[None]]) -> None:

@@ -74,9 +74,9 @@ def _judge_end(evidence: Evidence, story: Story, played: dict[str, Played]) -> I
         yield Finding("due", session, "still due after the faults had stopped")
     asked = {(line["life"], line["no"]): line["t"] for line in story.lines if line["e"] == "ticket"}
     for line in story.lines:
-        if line["e"] == "served" and line["state"] not in {"done", "gone"}:
-            if not evidence.forgotten(asked[line["life"], line["no"]]):
-                yield Finding("due", session, f"request {line['no']} was never served: {line['state']}")
+        waits = line["e"] == "served" and line["state"] not in {"done", "gone"}
+        if waits and not evidence.forgotten(asked[line["life"], line["no"]]):
+            yield Finding("due", session, f"request {line['no']} was never served: {line['state']}")
 
 
 def _path_kept(evidence: Evidence, story: Story, mine: Played, raw: list[str]) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from offturn.errors import OffturnError, Refused
 from tests.faults.kit.writer import GaveUp, Sent, Writer
@@ -31,10 +32,8 @@ async def rewind(writer: Writer) -> str:
         if ref is None:
             return "no name for the message"
         number = writer.log.begin("rewind", keep=target.h, life=writer.life)
-        try:
+        with suppress(Refused):  # a try before had taken effect
             await writer.patiently(lambda: writer.session.rewind(to=ref))
-        except Refused:
-            pass  # the try before had taken effect
         del writer.path[last:]
         writer.log.write("ack", k=number)
     return "ok"
@@ -48,7 +47,9 @@ async def amend(writer: Writer) -> str:
             return "nothing to amend"
         place = places[-1]
         old = writer.path[place]
-        raw = says(f"{old.raw['content'][:200]} This was said again, in other words, after {len(writer.path)} messages.")
+        raw = says(
+            f"{old.raw['content'][:200]} This was said again, in other words, after {len(writer.path)} messages."
+        )
         (name,) = writer.log.messages([raw], kind="says")
         ref = old.id if old.id is not None else old.seq
         assert ref is not None

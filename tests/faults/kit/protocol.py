@@ -53,7 +53,9 @@ def judge_events(evidence: Evidence, session: str, stories: list[Story]) -> Iter
                 if not fields["provisional"]:
                     winners[epoch, fields["base"]] += 1
                     if winners[epoch, fields["base"]] > 1:
-                        yield Finding("double commit", session, f"two winners on generation {fields['base']}, life {life}")
+                        yield Finding(
+                            "double commit", session, f"two winners on generation {fields['base']}, life {life}"
+                        )
                 if fields["by"] != "worker":
                     continue
                 if stale:
@@ -81,13 +83,17 @@ def judge_workers(evidence: Evidence) -> Iterator[Finding]:
         key = line["session"], line["incarnation"], line["number"]
         first = told.setdefault(key, line)
         if first is not line and not evidence.lost_between(first["t"], line["t"]):
-            yield Finding("double commit", line["session"], f"two jobs were told they committed generation {line['number']}")
+            yield Finding(
+                "double commit", line["session"], f"two jobs were told they committed generation {line['number']}"
+            )
 
 
 def lease_losses(evidence: Evidence) -> int:
     """Claims on a session that somebody alive had not given back."""
     claims: dict[tuple[str, int], list[Line]] = defaultdict(list)
-    finished = {(line["session"], line["incarnation"], line["fence"]) for line in evidence.workers if line["step"] == "finish"}
+    finished = {
+        (line["session"], line["incarnation"], line["fence"]) for line in evidence.workers if line["step"] == "finish"
+    }
     killed: dict[str, list[float]] = defaultdict(list)
     for fault in evidence.faults:
         if fault["kind"] == "worker SIGKILL":

@@ -28,6 +28,10 @@ class SendLog:
         self._names = {"s": session, "w": writer}
         self.write("open", **facts)
 
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
     def write(self, event: str, **facts: Any) -> None:
         """One line, on disk before anything else happens."""
         self._file.write(json.dumps({"e": event, "t": time.monotonic(), **self._names, **facts}) + "\n")

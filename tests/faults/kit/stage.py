@@ -25,7 +25,7 @@ from tests.faults.kit.writer import Spec
 
 HOST_TIMEOUT = 2.0  # seconds: the default of a host's call
 SUMMARIZER_WINDOW = 7_500  # tokens: several chunks a compaction
-SUMMARIZER_TIMEOUT = 6  # seconds
+DELAY = 0.15  # seconds before a model's answer, and once more while it streams
 STARTS = 20  # of one worker
 
 
@@ -40,10 +40,10 @@ class Held:
 
 
 class Stage:
-    """`async with Stage(...)`: server and provider run, nobody talks yet."""
+    """`async with Stage(...)`: server and provider run, nobody talks yet. `patience`: seconds of one call of a model."""
 
     def __init__(
-        self, folder: Path, *, seed: int, lease_ms: int, provider: str = "openai", variant: str = "", delay: float = 0.3
+        self, folder: Path, *, seed: int, lease_ms: int, provider: str = "openai", variant: str = "", patience: int = 6
     ) -> None:
         self.folder = folder
         self.seed = seed
@@ -61,7 +61,7 @@ class Stage:
         self.moving = asyncio.Lock()  # what is lost for good with a server's last second
         self.disturbing = asyncio.Lock()  # one thing at a time is done to the server
         self._wire = provider
-        self._delay = delay
+        self._patience = patience
         self._provider_url = ""
         self._numbers = count(1)
         self._keys = count(1)
@@ -78,7 +78,7 @@ class Stage:
         book = str(self.folder / "calls.jsonl")
         await self.provider.start("tests.faults.kit.provider", book, log=self._log("provider"))
         self._provider_url = told[0]["url"]
-        self.provider.tell(delay=self._delay)
+        self.provider.tell(delay=DELAY)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -126,10 +126,11 @@ class Stage:
             "HEALTH_PORT": "-1",
             "SUMMARIZER": f"{self._wire}:fake@{self._provider_url}{'/v1' if self._wire == 'openai' else ''}",
             "SUMMARIZER_WINDOW": str(SUMMARIZER_WINDOW),
-            "SUMMARIZER_TIMEOUT": str(SUMMARIZER_TIMEOUT),
+            "SUMMARIZER_TIMEOUT": str(self._patience),
             "OPENAI_API_KEY": "key",
             "ANTHROPIC_API_KEY": "key",
             "JOB_TIMEOUT": "120",
+            "TIMEOUT": "4",
         }
         environment = {f"OFFTURN_{key}": value for key, value in settings.items()}
         await child.start("tests.faults.kit.worker", self.variant, log=self._log(name), environment=environment)
@@ -208,11 +209,11 @@ class Stage:
 
     def _heard(self, child: Child, message: Message) -> None:
         if "held" in message:
-            future = self._holds.get(message["held"])
-            if future is None or future.done():
+            hold = self._holds.get(message["held"])
+            if hold is None or hold.done():
                 child.tell(go=message["held"])
             else:
-                future.set_result(Held(message["held"], child.name, message["session"], message))
+                hold.set_result(Held(message["held"], child.name, message["session"], message))
         elif "step" in message:
             self.steps[f"{message['step']} {message.get('got', '')}".strip()] += 1
             self._seen.write(json.dumps({**message, "worker": child.name}) + "\n")

