@@ -138,7 +138,7 @@ async def turns(writer: Writer) -> str:
 async def say(writer: Writer) -> str:
     """One message."""
     async with writer.lock:
-        await writer.send([("human", human("One word more: never touch the release notes."))])
+        await writer.send([("human", human(f"One word more about {writer.mark('part')}: never touch the release notes."))])
     return "ok"
 
 

@@ -87,7 +87,7 @@ class Writer:
             view = await self.look()
             for _ in range(self._random.choice((0, 1, 1, 2))):
                 await self._call_and_results()
-            mark = self._mark("part")
+            mark = self.mark("part")
             said = f"I have fixed {mark}, and its tests passed. Next I will look at what calls {mark}. "
             usage = None
             if view is not None and self._random.random() < 0.5:
@@ -95,7 +95,7 @@ class Writer:
             await self.send([("says", says(said + long_text(self.spec.size, mark)))], usage=usage)
 
     async def _call_and_results(self) -> None:
-        names = [self._mark("call") for _ in range(self._random.choice((1, 1, 2)))]
+        names = [self.mark("call") for _ in range(self._random.choice((1, 1, 2)))]
         asked = calls(self.spec.format, *names, command=f"cat {names[0]}.py")
         got = [result(self.spec.format, name, long_text(self.spec.size // 2, f"{name} says:")) for name in names]
         if self._random.random() < 0.5:
@@ -107,9 +107,10 @@ class Writer:
         await self.look()
 
     def _human(self) -> Any:
-        return human(f"Please look into {self._mark('part')} of the parser, and always keep its tests green.")
+        return human(f"Please look into {self.mark('part')} of the parser, and always keep its tests green.")
 
-    def _mark(self, word: str) -> str:
+    def mark(self, word: str) -> str:
+        """A name that no other message holds."""
         self._number += 1
         return f"{word} ref-{self.spec.session}-{self.spec.writer}-{self.life}-{self._number:05d}".replace("call ", "")
 
