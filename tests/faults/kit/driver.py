@@ -16,6 +16,7 @@ from typing import Any
 
 from offturn import CompactionClient
 from offturn.errors import OffturnError
+from tests.faults.kit.keyspace import write_down
 from tests.faults.kit.plans import Plan, every_act
 from tests.faults.kit.stage import Stage
 from tests.faults.kit.writer import Spec
@@ -194,6 +195,7 @@ async def rest(stage: Stage, seconds: float) -> list[str]:
     trouble = [f"{name} did not stop: {answer}" for name, answer in said.items() if answer != "ok"]
     await _settle(stage, seconds)
     said = await stage.ask_hosts(120, conclude=True)
+    await write_down(stage.server.url, stage.folder / "keyspace.txt")
     return trouble + [f"{name} did not conclude: {answer}" for name, answer in said.items() if answer != "ok"]
 
 

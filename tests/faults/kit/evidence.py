@@ -44,6 +44,7 @@ class Evidence:
     faults: list[Line] = field(default_factory=list)
     workers: list[Line] = field(default_factory=list)
     calls: list[Line] = field(default_factory=list)
+    keyspace: str = ""
 
     def of_session(self) -> dict[str, list[Story]]:
         """Stories by session."""
@@ -83,6 +84,8 @@ def load(folder: Path) -> Evidence:
                     found.senders[line["h"]] = first["w"]
     found.faults = list(_lines(folder / "faults.jsonl"))
     found.workers = list(_lines(folder / "workers.jsonl"))
+    if (folder / "keyspace.txt").exists():
+        found.keyspace = (folder / "keyspace.txt").read_text(encoding="utf-8")
     found.calls = list(_lines(folder / "calls.jsonl"))
     return found
 

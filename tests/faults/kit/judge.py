@@ -8,6 +8,7 @@ of faults, and what workers were seen doing. One JSON object on standard output;
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +22,9 @@ from tests.faults.kit.replay import Played, end
 from tests.faults.kit.views import ViewJudge
 
 SHOWN = 40  # findings
+
+MARK = re.compile(r"ref-[\w-]+")
+"""The word in each message that no other message holds."""
 
 
 def judge(evidence: Evidence) -> tuple[list[Finding], Counter[str]]:
@@ -68,8 +72,10 @@ def _judge_end(evidence: Evidence, story: Story, played: dict[str, Played]) -> I
             yield Finding("altered", session, f"message {h} is stored and was sent by nobody")
     for h in sorted(mine.ever - mine.redacted - set(stored)):
         yield Finding("lost", session, f"message {h} was acknowledged and is not in the export")
-    for h in sorted(mine.redacted & set(stored)):
-        yield Finding("redacted", session, f"message {h} was redacted and is in the export")
+    for h in sorted(mine.redacted):
+        words = MARK.search(str(evidence.messages[h]))
+        if h in stored or (words and words[0] in evidence.keyspace):
+            yield Finding("redacted", session, f"message {h} was redacted and is in the store")
     if status["due"] or status["running"]:
         yield Finding("due", session, "still due after the faults had stopped")
     asked = {(line["life"], line["no"]): line["t"] for line in story.lines if line["e"] == "ticket"}

@@ -47,9 +47,7 @@ async def amend(writer: Writer) -> str:
             return "nothing to amend"
         place = places[-1]
         old = writer.path[place]
-        raw = says(
-            f"{old.raw['content'][:200]} This was said again, in other words, after {len(writer.path)} messages."
-        )
+        raw = says(f"I have fixed {writer.mark('part')}, and say it in other words: its tests passed.")
         (name,) = writer.log.messages([raw], kind="says")
         ref = old.id if old.id is not None else old.seq
         assert ref is not None
@@ -138,7 +136,9 @@ async def turns(writer: Writer) -> str:
 async def say(writer: Writer) -> str:
     """One message."""
     async with writer.lock:
-        await writer.send([("human", human(f"One word more about {writer.mark('part')}: never touch the release notes."))])
+        await writer.send(
+            [("human", human(f"One word more about {writer.mark('part')}: never touch the release notes."))]
+        )
     return "ok"
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from offturn.store import scripts, sessions
+from redis.asyncio import Redis
+
+from offturn.store import scripts
 
 
 class Patch(NamedTuple):
@@ -20,7 +22,7 @@ EPOCH = Patch("", "set('epoch', a.op)", "")
 
 PATCHES: Mapping[str, tuple[Patch, ...]] = {
     "no-claim-check": (Patch("", "return num('fence') == claim.fence and s.token == claim.token", "return true"),),
-    "no-operation-id": (Patch("", "return redis.call('HGET', OPS, a.op)", "return false"),),
+    "no-operation-id": (Patch("", "redis.call('HGET', OPS, a.op)", "false"),),
     "epoch-not-replaced": tuple(
         EPOCH._replace(script=name) for name in ("rollback", "undo", "configure", "cancel", "redact")
     ),
@@ -51,5 +53,9 @@ def broken(variant: str) -> dict[str, str]:
 def install(variant: str) -> None:
     """Every store that this process opens from now on runs the broken texts."""
     if variant in PATCHES:
-        texts = broken(variant)
-        setattr(sessions, "texts", lambda: texts)  # noqa: B010 - the name is imported there, not exported
+        texts, build = broken(variant), scripts.Scripts.__init__
+
+        def patched(self: scripts.Scripts, redis: Redis, _: Mapping[str, str]) -> None:
+            build(self, redis, texts)
+
+        setattr(scripts.Scripts, "__init__", patched)  # noqa: B010 - a method is replaced on purpose

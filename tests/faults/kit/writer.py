@@ -23,6 +23,11 @@ T = TypeVar("T")
 
 PATIENCE = 60.0  # seconds a host goes on trying
 PAUSE = 0.15
+NOT_RECORDED: tuple[type[OffturnError], ...] = tuple(
+    error for name in ("NotRecorded",) if (error := getattr(offturn.errors, name, None)) is not None
+)
+"""What was kept while the store was away was refused when it was back: it is missing, and the host is told so."""
+
 LOST = "no longer holds messages"
 GONE = "purged"
 
@@ -137,6 +142,10 @@ class Writer:
                 self.log.write("told", k=number, error="Behind")
                 if await self._resync(batch, number):
                     return
+            except NOT_RECORDED as error:
+                self.log.write("told", k=number, error=type(error).__name__)
+                if await self._resync(batch, number):
+                    return
             except Conflict as error:
                 if GONE not in str(error):
                     self._unexpected(number, error)
@@ -208,6 +217,9 @@ class Writer:
             view = await self.session.view(**options)
         except OffturnError as error:
             self.log.write("no view", error=type(error).__name__, seconds=time.monotonic() - started)
+            if isinstance(error, NOT_RECORDED):
+                await self._resync([], 0)
+                return None
             fits = not options and isinstance(error, CannotFit)
             if not error.retryable and (fits or not isinstance(error, Conflict | Behind | Refused | CannotFit)):
                 self._unexpected(0, error)
@@ -255,7 +267,7 @@ class Writer:
             try:
                 answer = await call()
             except OffturnError as error:
-                if not error.retryable:
+                if not error.retryable and not isinstance(error, NOT_RECORDED):
                     raise
             else:
                 if not (fresh and getattr(answer, "stale", False)):
