@@ -88,7 +88,7 @@ def every_act(draw: random.Random) -> dict[str, acts.Act]:
 FULL = Plan(
     name="full",
     seconds=400,
-    more=120,
+    more=220,
     lease_ms=4_000,
     workers=4,
     hosts=3,

@@ -104,6 +104,14 @@ class Stage:
             self.owners.setdefault(spec.session, []).append(name)
             self.formats[spec.session] = spec.format
 
+    async def kill_host(self, name: str) -> None:
+        """SIGKILL; what only this process knew is gone."""
+        await self.hosts.pop(name).kill()
+        await self.proxies.pop(name).close()
+        for owners in self.owners.values():
+            if name in owners:
+                owners.remove(name)
+
     async def start_worker(self) -> str:
         """One more; its name. One that cannot start, because the store is away, is started again, as a pod is."""
         for _ in range(STARTS):

@@ -92,7 +92,7 @@ class ViewJudge:
         if line["kind"] != "emergency":
             return False
         told = self.known.at(line)
-        return told is None or not (told["provisional"] and told["reason"] == "overflow")
+        return line["stale"] or told is None or not (told["provisional"] and told["reason"] == "overflow")
 
     def _same_summary(self, line: Line, summary: str) -> Iterator[tuple[str, str]]:
         key = line["life"], line["g"]
