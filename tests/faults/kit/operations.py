@@ -92,11 +92,15 @@ async def redact(writer: Writer) -> str:
 
 async def emergency(writer: Writer) -> str:
     """The provider says "too long", and another model with a tiny window is asked."""
-    sent = await writer.patiently(writer.session.view, fresh=True)
-    said = {"error": {"type": "invalid_request_error", "message": TOO_LONG.format(sent.tokens, sent.tokens * 9 // 10)}}
-    view = await writer.patiently(lambda: writer.session.overflow(said, sent=sent))
-    writer.shown("view", view, passing=True)
-    await writer.look(window=TINY)
+    async with writer.lock:
+        sent = await writer.patiently(writer.session.view, fresh=True)
+        await writer.heed(sent)
+        said = TOO_LONG.format(sent.tokens, sent.tokens * 9 // 10)
+        error = {"error": {"type": "invalid_request_error", "message": said}}
+        view = await writer.patiently(lambda: writer.session.overflow(error, sent=sent))
+        writer.shown("view", view, passing=True)
+        await writer.heed(view)
+        await writer.look(window=TINY)
     return "ok"
 
 
@@ -173,9 +177,8 @@ async def tell_events(writer: Writer) -> None:
 
 async def conclude(writer: Writer) -> None:
     """At the end: the transcript, the view, the export, the events, the status and what became of each request."""
-    raw = await writer.raw()
-    writer.shown("raw", raw)
     await writer.look()
+    writer.shown("raw", await writer.raw())
     view = await writer.patiently(writer.session.view, fresh=True)
     writer.shown("final", view)
     await tell_events(writer)

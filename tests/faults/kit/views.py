@@ -77,22 +77,22 @@ class ViewJudge:
         for problem in wire.problems(view):
             yield "invariant", problem
         summary = next((wire.texts(raw)[0] for raw in view if wire.is_summary(raw)), "")
-        passing = line.get("passing", False) or self._was_passing(line)
+        passing = line.get("passing", False) or self._was_passing(line, summary)
         if summary and not passing:
             yield from self._same_summary(line, summary)
-        yield from self._nobodys(line, view, played)
+        yield from self._nobodys(line, view, passing)
         yield from self._order(line, view)
         if not line.get("told") and not any(flying["e"] != "send" for flying in played.flying.values()):
             yield from self._accounted(line, view, played, summary, passing)
             if not story.shared and not passing:
                 yield from self._last(line, view, played)
 
-    def _was_passing(self, line: Line) -> bool:
-        """An emergency view that was made for one call and never committed."""
+    def _was_passing(self, line: Line, summary: str) -> bool:
+        """An emergency view that was made for one call and never committed: it covers more than its generation."""
         if line["kind"] != "emergency":
             return False
         told = self.known.at(line)
-        return line["stale"] or told is None or not (told["provisional"] and told["reason"] == "overflow")
+        return told is None or _ranges(told["covered"]) != (wire.covered(summary) or [])
 
     def _same_summary(self, line: Line, summary: str) -> Iterator[tuple[str, str]]:
         key = line["life"], line["g"]
@@ -108,10 +108,10 @@ class ViewJudge:
     def _forgets(self, start: float, end_: float) -> bool:
         return self.evidence.lost_between(start, end_)
 
-    def _nobodys(self, line: Line, view: list[Any], played: Played) -> Iterator[tuple[str, str]]:
+    def _nobodys(self, line: Line, view: list[Any], passing: bool) -> Iterator[tuple[str, str]]:
         """Every message is one that was sent, or recognisably made by offturn of one."""
         record = self.known.records.get((line["life"], line["g"]))
-        stubs = {e.get("text") for e in record["edits"]} if record and not self._was_passing(line) else None
+        stubs = {e.get("text") for e in record["edits"]} if record and not passing else None
         for h, raw in zip(line["hs"], view, strict=True):
             if h in self.evidence.kinds:
                 if self.session not in _marker(raw):
@@ -123,7 +123,7 @@ class ViewJudge:
                 continue
             if wire.is_edited(raw):
                 told = [text for text in wire.results(raw).values() if text.startswith(wire.STUBS)]
-                exact = stubs is None or line.get("passing") or all(text in stubs for text in told)
+                exact = stubs is None or all(text in stubs for text in told)
                 if not exact and record and not self._forgets(line["t"], record["t"]):
                     yield "altered", f"a stub is not the one that generation {line['g']} records"
                 continue
@@ -152,8 +152,10 @@ class ViewJudge:
     ) -> Iterator[tuple[str, str]]:
         shown = set(line["hs"])
         answered = {call for raw in view for call in wire.results(raw)}
+        covered = wire.covered(summary) if summary else []
         told = self.known.at(line)
-        covered = [] if line["g"] == 0 else (None if told is None else told["covered"])
+        if told is not None and covered is not None and not passing and _ranges(told["covered"]) != covered:
+            yield "altered", "the summary is about other messages than its generation covers"
         spoken, changing = Spoken(summary, view), played.touched
         for h in played.path[: line["have"]]:
             if h in shown or h in changing or h in self.redacted:
@@ -162,7 +164,7 @@ class ViewJudge:
             if self.evidence.kinds[h] == "result" and set(wire.results(raw)) <= answered:
                 continue
             inside = None if covered is None or seq is None else any(low <= seq < high for low, high in covered)
-            if inside is False and not passing and not self._told_otherwise(view, seq):
+            if inside is False and not self._told_otherwise(view, seq):
                 yield "lost", f"message {h} (seq {seq}) is neither shown nor covered"
             if self.evidence.kinds[h] == "human" and not spoken.has(raw, seq):
                 yield "invariant", f"a human's words are neither shown nor named: {h} (seq {seq})"
@@ -192,6 +194,10 @@ class ViewJudge:
             return
         if not wire.is_summary(last):
             yield "invariant", f"the view does not end with the path's last message {path[-1]}"
+
+
+def _ranges(pairs: Any) -> list[tuple[int, int]]:
+    return [(low, high) for low, high in pairs]
 
 
 def _marker(raw: Any) -> str:

@@ -17,6 +17,7 @@ LATE = "[result of an earlier tool call"
 REDACTED = "redacted"
 ROLES = {"user", "assistant", "tool", "system", "developer"}
 
+_LABEL = re.compile(re.escape(SUMMARY_HEAD) + r"([\d, .-]+) of this conversation")
 _HANDLE = re.compile(r"\[m(\d+)\]")
 _SPAN = re.compile(r"\[m(\d+)\] to \[m(\d+)\]")
 
@@ -77,6 +78,15 @@ def is_edited(raw: Any) -> bool:
 def is_tombstone(raw: Any) -> bool:
     """What stands for a message that was deleted on request."""
     return REDACTED in str(raw).lower()
+
+
+def covered(summary: str) -> list[tuple[int, int]] | None:
+    """The half-open ranges of seqs that a summary says it is about; None where it does not name all of them."""
+    match = _LABEL.match(summary)
+    if match is None or "..." in match[1]:
+        return None
+    pairs = [part.partition("-") for part in match[1].split(", ")]
+    return [(int(low), int(high or low) + 1) for low, _, high in pairs]
 
 
 def named(summary: str) -> list[tuple[int, int]]:

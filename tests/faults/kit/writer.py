@@ -224,13 +224,16 @@ class Writer:
             if not error.retryable and (fits or not isinstance(error, Conflict | Behind | Refused | CannotFit)):
                 self._unexpected(0, error)
             return None
-        told = any(LOST in warning for warning in view.warnings)
-        self.shown("view", view, passing="window" in options, told=told, seconds=time.monotonic() - started)
+        self.shown("view", view, passing="window" in options, seconds=time.monotonic() - started)
         await self._learn(view)
-        if told and not options:
+        await self.heed(view)
+        return view
+
+    async def heed(self, view: View) -> None:
+        """A view may tell that the store has lost something: then look, and send it again."""
+        if any(LOST in warning for warning in view.warnings):
             self.log.write("told", error="warning")
             await self._resync([], 0)
-        return view
 
     def shown(self, event: str, view: View, **facts: Any) -> None:
         """Write a view down."""
@@ -239,7 +242,8 @@ class Writer:
             self._tamper = ""
             messages[-2] = altered(messages[-2])
         names = self.log.messages(messages, shown=True)
-        facts |= {"g": view.generation, "kind": view.kind, "stale": view.stale, "life": self.life}
+        told = any(LOST in warning for warning in view.warnings)
+        facts |= {"g": view.generation, "kind": view.kind, "stale": view.stale, "told": told, "life": self.life}
         self.log.write(event, hs=names, have=len(self.path), **facts)
 
     async def _learn(self, view: View) -> None:
