@@ -9,6 +9,7 @@ import asyncio
 import random
 import sys
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from tests.faults.kit.operations import conclude, operate
 from tests.faults.kit.sendlog import SendLog
 from tests.faults.kit.variants import TAMPERED, install
 from tests.faults.kit.writer import GaveUp, Spec, Writer
+
+UNBLOCKING = 8  # turns between two looks whether the session was given up
 
 
 class Clock:
@@ -60,9 +63,13 @@ class Host:
     async def _talk(self, writer: Writer, seed: int) -> None:
         pause = writer.spec.pace * random.Random(f"{seed} {writer.spec.session}").uniform(0.6, 1.4)
         await asyncio.sleep(pause)
-        while not self.over.is_set():
+        for number in count(1):
+            if self.over.is_set():
+                return
             try:
                 await writer.turn()
+                if number % UNBLOCKING == 0:
+                    await operate(writer, "unblock")
             except GaveUp:
                 continue
             except OffturnError as error:

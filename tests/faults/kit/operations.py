@@ -119,8 +119,10 @@ async def cancel(writer: Writer) -> str:
 
 
 async def unblock(writer: Writer) -> str:
-    """A parked session may be worked on again."""
-    if (await writer.patiently(writer.session.status)).parked:
+    """A session that was given up may be worked on again."""
+    status = await writer.patiently(writer.session.status)
+    if status.parked or status.blocked:
+        writer.log.write("unblocked", parked=status.parked)
         await writer.patiently(writer.session.unblock)
     return "ok"
 
