@@ -10,11 +10,12 @@ from offturn.cache import Cache
 from offturn.entries import Ids, OriginRule, Prepared, listed, prepare
 from offturn.errors import Behind, StoreUnavailable
 from offturn.handle import Handle, T
+from offturn.health import UNATTENDED
 from offturn.links import Links
 from offturn.overflow import Overflow
 from offturn.recording import BEHIND, UNSURE, Measured, refusal
 from offturn.shrinking import count_of
-from offturn.store.replies import BehindLog, Gone
+from offturn.store.replies import BehindLog, Gone, PathMoved, RecordReply
 from offturn.store.replies import Recorded as Stored
 from offturn.ticket import Ticket
 from offturn.view import View
@@ -50,7 +51,7 @@ class Recorded:
             requirement=reply.requirement,
             ticket=ticket,
             durable=True,
-            warnings=warnings,
+            warnings=(*warnings, UNATTENDED) if reply.unattended else warnings,
         )
 
 
@@ -89,11 +90,13 @@ class Appending(Handle):
     ) -> Recorded:
         config = cache.config or self._config
         op = self._unsure.op(batch)
-        reply = await self._told(
-            lambda op: links.store.record(
+
+        async def write(op: str) -> RecordReply:
+            return await links.store.record(
                 self.key,
                 op=op,
                 incarnation=cache.incarnation or cache.next_incarnation,
+                redactions=cache.redactions,
                 tail_length=len(cache.log),
                 tail_chain=cache.chain,
                 entries=batch.entries,
@@ -103,9 +106,11 @@ class Appending(Handle):
                 calibration=measured.calibration,
                 thresholds=measured.thresholds,
                 usage=measured.event,
-            ),
-            op,
-        )
+            )
+
+        while isinstance(reply := await self._told(write, op), PathMoved):
+            await cache.refresh()  # something was redacted: what this handle has read is not there any more
+            _refuse_lost(cache)
         self._unsure.forget()
         if not isinstance(reply, Stored):
             if isinstance(reply, BehindLog | Gone):
@@ -117,7 +122,8 @@ class Appending(Handle):
         if reply.ring:
             await links.ring(self.key, reply.request_no)
         ticket = Ticket(links.store, self.key, reply.request_no) if reply.ring else None
-        return Recorded.of(reply, ticket, (*measured.warnings, *self._warnings(cache)))
+        told = (reply.blocked,) if reply.blocked else ()
+        return Recorded.of(reply, ticket, (*measured.warnings, *told, *self._warnings(cache)))
 
     async def _catch_up(self, links: Links, cache: Cache, said: Overflow, sent: View, pending: object) -> int:
         """Record what is pending, once in a row of overflows, and the provider's count of what was sent.

@@ -11,6 +11,7 @@ from typing import Literal
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
 from offturn.errors import Conflict, Refused
+from offturn.store.entries import Redaction
 from offturn.store.errors import StoreFault
 from offturn.store.replies import LogEntry, Mended, Meta, Recorded
 from offturn.store.sessions import SessionStore
@@ -19,6 +20,7 @@ from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
 from offturn_engine.messages import Message
+from offturn_engine.ranges import Ranges, ranges_of, union
 
 KEPT_GENERATIONS = 16  # parsed records per handle, as many as the store keeps
 KEPT_PASSING = 4
@@ -31,18 +33,20 @@ class Cache:
     `stale`: the store is known to have more. `lost`: it no longer has what was read before. `mended`: so
     many generations had no record any more. `forms` are the log's
     messages as they are compared with a host's list. `passing` are records of views that were made for one call and not
-    committed: the host may hand those back too.
+    committed: the host may hand those back too. `seen`: seqs that this handle's host has been shown, or has recorded.
     """
 
     store: SessionStore
     key: SessionKey
     fmt: Format
     incarnation: int = 0
+    redactions: int = 0
     next_incarnation: int = 1
     chain: str = ""
     meta: Meta | None = None
     stale: bool = True
     lost: bool = False
+    seen: Ranges = ()
     mended: int = 0
     log: list[Message] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
@@ -93,16 +97,21 @@ class Cache:
         """
         while True:
             snapshot = await self.store.sync(
-                self.key, incarnation=self.incarnation, length=len(self.log), chain=self.chain, touch=True
+                self.key,
+                incarnation=self.incarnation,
+                length=len(self.log),
+                chain=self.chain,
+                redactions=self.redactions,
+                touch=True,
             )
             meta = snapshot.meta
             if meta is None:
-                self._forget(0)
+                self._forget(0, lost=True)
                 self.next_incarnation, self.stale = snapshot.next_incarnation, False
                 return None
             if snapshot.reset or meta.incarnation != self.incarnation:
-                self._forget(meta.incarnation)
-            self.meta = meta
+                self._forget(meta.incarnation, lost=not self._only_redacted(meta))
+            self.meta, self.redactions = meta, meta.redactions
             self._check_format()
             for entry in snapshot.entries:
                 self._read(entry)
@@ -121,6 +130,7 @@ class Cache:
         `stale` afterwards: the session is new, or others have changed it too, so that `refresh` has to tell.
         """
         self.stale = True
+        self.seen = union(self.seen, ranges_of(reply.seqs))
         if reply.incarnation != (self.incarnation or self.next_incarnation) or reply.first_seq != len(self.log):
             return
         self.incarnation = reply.incarnation
@@ -143,6 +153,7 @@ class Cache:
             due=reply.due,
             calibration=calibration or meta.calibration,
             request_no=reply.request_no,
+            blocked=reply.blocked,
         )
 
     async def generation(self, number: int) -> Compaction:
@@ -165,6 +176,10 @@ class Cache:
         if known is not None:
             self.keep(known)
         return known
+
+    def saw(self, seqs: tuple[int, int]) -> None:
+        """The host knows these now."""
+        self.seen = union(self.seen, (seqs,))
 
     async def pointed(self, pointer: Literal["adopted", "current"]) -> Compaction:
         """The record of the generation in force, or of the current one; where it is lost, of the one that took its place."""
@@ -199,18 +214,25 @@ class Cache:
 
     def _read(self, entry: LogEntry) -> None:
         message = self.fmt.parse(entry.raw, index=entry.seq, origin=entry.origin)
-        self._add(message.placed(entry.seq, entry.at), entry.host_id)
+        self._add(message.placed(entry.seq, entry.at), entry.host_id, entry.redacted)
         self.chain = entry.chain
 
-    def _add(self, message: Message, host_id: str | None) -> None:
+    def _add(self, message: Message, host_id: str | None, redacted: Redaction | None = None) -> None:
         self.log.append(message)
         self.ids.append(host_id)
-        self.forms.append(Form(message.raw, self.fmt))
+        self.forms.append(Form(message.raw, self.fmt, was=redacted.size if redacted else None))
 
-    def _forget(self, incarnation: int) -> None:
-        self.lost = self.lost or bool(self.log)
+    def _only_redacted(self, meta: Meta) -> bool:
+        """Are all messages that were read still at their places, though some without their content?"""
+        same = meta.incarnation == self.incarnation and meta.log_len >= len(self.log)
+        return same and meta.redactions != self.redactions
+
+    def _forget(self, incarnation: int, *, lost: bool) -> None:
+        self.lost = self.lost or (lost and bool(self.log))
         self.incarnation = incarnation
+        self.redactions = 0
         self.chain = ""
         self.meta = None
+        self.seen = () if lost else self.seen
         for known in (self.log, self.ids, self.forms, self.generations, self.passing):
             known.clear()

@@ -10,11 +10,13 @@ from typing import Any, cast
 
 from redis.asyncio import Redis
 
+from offturn.beating import about_in_process, process_name
 from offturn.connect import open_redis
 from offturn.doorbell import Doorbell
 from offturn.errors import Closed
 from offturn.store.errors import StoreFault, StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
+from offturn.store.workers import Workers
 from offturn_config.keys import SessionKey
 
 CLOSED = "the client of this session is closed: open a new one with CompactionClient.from_url"
@@ -22,8 +24,9 @@ CLOSED = "the client of this session is closed: open a new one with CompactionCl
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """What every call works with. `timeout`: seconds, for one command with its retries."""
+    """What every call works with; `redis` is the store's. `timeout`: seconds, for one command with its retries."""
 
+    redis: Redis = field(repr=False)
     store: SessionStore
     doorbell: Doorbell
     timeout: float
@@ -36,6 +39,10 @@ class Links:
                 await self.doorbell.ring(key, request_no)
         except (TimeoutError, StoreUnavailable, StoreFull, StoreFault):
             return
+
+    async def beat(self) -> None:
+        """Say that this process compacts. Raises StoreUnavailable and other store errors."""
+        await Workers(self.redis).beat(process_name(), about_in_process())
 
     async def close(self) -> None:
         """Close the connections; an embedded server that this process started stops."""
@@ -56,6 +63,12 @@ class _Timely:
             raise Closed(CLOSED)
         async with asyncio.timeout(self._timeout):
             return await self._redis.execute_command(*args, **options)  # type: ignore[no-untyped-call]
+
+    def pipeline(self, **options: Any) -> Any:
+        """As Redis.pipeline; each reply has the socket's deadline."""
+        if self._closed:
+            raise Closed(CLOSED)
+        return self._redis.pipeline(**options)
 
     def close(self) -> None:
         """Refuse what comes from now on."""
@@ -103,5 +116,5 @@ class Connector:
                 opened.push_async_callback(queue.aclose)
             timely = _Timely(redis, self.timeout)
             opened.callback(timely.close)
-            store = SessionStore(cast("Redis", timely))
-            return Links(store, Doorbell(queue), self.timeout, opened.pop_all())
+            bounded = cast("Redis", timely)
+            return Links(bounded, SessionStore(bounded), Doorbell(queue), self.timeout, opened.pop_all())

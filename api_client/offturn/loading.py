@@ -81,8 +81,8 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         length=newest.seq + 1 if newest else 0,
         chain=newest.chain if newest else "",
         path_tokens=sum(e.tokens for e in entries),
-        wanted=meta.asked > meta.served or (needed != "none" and not meta.parked),
-        pressing=needed == "hard" or claim.attempts >= TRIES_BEFORE_EXTRACTIVE,
+        wanted=meta.asked > meta.served or (needed != "none" and not (meta.parked or meta.blocked)),
+        pressing=needed == "hard" or claim.attempts + claim.failures >= TRIES_BEFORE_EXTRACTIVE,
     )
 
 

@@ -1,4 +1,4 @@
-"""What moves, copies, ends or steers a session. Nothing of the log is changed or deleted, but by `purge`."""
+"""What moves, copies or steers a session. Nothing of the log is changed or deleted."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Moving(Handle):
 
             async def move() -> Move:
                 messages, made = amended(cache, ref, message, self._origin)
-                return await Move.to(cache, messages, made.entries[0])
+                return await Move.to(cache, messages, made.entries)
 
             if amended(cache, ref, message, self._origin)[1].messages[0].raw == old.raw:
                 return old.seq
@@ -100,24 +100,14 @@ class Moving(Handle):
         config = SessionConfig.from_json(meta.config)
         return type(self)(key, config, self._connector, self._origin, self._window_given)
 
-    async def purge(self) -> None:
-        """Delete the session: log, generations, replies and events. Its id may be used again, for a new session.
-
-        Handles that were open before get a Conflict at their next write; a running job ends without a result.
-        """
-        async with self._open(fresh=True) as (links, cache):
-            incarnation = cache.incarnation
-            if cache.meta is not None:
-                await self._once(lambda _: links.store.purge(self.key, incarnation=incarnation))
-            self._cache = self._last = None
-            self._unsure.forget()
-
     async def cancel(self) -> None:
         """Withdraw what was requested; a running job is superseded. Automatic triggers go on as before."""
         await self._steer(lambda links, cache, op: links.store.cancel(self.key, op=op, incarnation=cache.incarnation))
 
     async def unblock(self) -> None:
-        """Let a session be compacted again that was parked because too many jobs died."""
+        """Let a session be compacted again that was parked because too many jobs ended badly, or that is blocked or held
+        because compactions made no room.
+        """
         await self._steer(lambda links, cache, op: links.store.unblock(self.key, op=op, incarnation=cache.incarnation))
 
     async def configure(
@@ -163,7 +153,7 @@ class Moving(Handle):
     async def export(self) -> AsyncIterator[dict[str, Any]]:
         """Everything, as JSON values: one of kind `session`, then each `message` of the log, then each `generation`.
 
-        Messages carry `seq`, `on_path`, `origin`, `id` and `at`; they hold content. Raises Refused where nothing is
+        Messages carry `seq`, `on_path`, `origin`, `id`, `at` and `redacted` (why, or None); they hold content. Raises Refused where nothing is
         recorded.
         """
         async with self._open(fresh=True) as (links, cache):
@@ -175,7 +165,8 @@ class Moving(Handle):
         """The log's length afterwards. What was read and judged must still be so when it is written."""
         for _ in range(TRIES):
             await cache.refresh()
-            reply = await self._moved(links, cache.live, await move())
+            made = await move()
+            reply = await self._moved(links, cache.live, made)
             if isinstance(reply, PathMoved):
                 continue
             if isinstance(reply, Overfull):
@@ -183,6 +174,7 @@ class Moving(Handle):
             if not isinstance(reply, Undone):
                 raise Conflict(f"session {self.key.member!r} was purged: record first")
             cache.stale = True
+            cache.saw((reply.length - len(made.entries), reply.length))
             if reply.ring:
                 await links.ring(self.key, reply.request_no)
             return reply.length
@@ -203,7 +195,8 @@ class Moving(Handle):
                 open_calls=made.open_calls,
                 unfit=made.unfit,
                 shown_tokens=made.shown_tokens,
-                entry=made.entry,
+                shadow=made.shadow,
+                entries=made.entries,
             )
         )
 

@@ -7,20 +7,15 @@ with the reply it gave, so a write takes effect once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from offturn import inspecting
-from offturn.appending import Appending
-from offturn.cache import Cache
-from offturn.entries import Ids, prepare
 from offturn.errors import Conflict, InvalidSetting, Refused
-from offturn.links import Links
-from offturn.matching import Recognised, recognise
-from offturn.moving import Moving
+from offturn.holding import checked_hold
+from offturn.mirroring import Mirroring
 from offturn.overflow import Overflow, unrecognised
-from offturn.recording import Moved
-from offturn.showing import require_room, show
+from offturn.redacting import Redacting
+from offturn.showing import require_room
 from offturn.store.replies import Gone, RolledBack
 from offturn.ticket import Ticket
 from offturn.view import Options, View
@@ -28,19 +23,16 @@ from offturn_engine.groups import group_is_open
 from offturn_engine.messages import Json
 
 REASONS = ("manual", "phase", "threshold")
-LOST = "the store no longer holds messages this handle has seen: it lost writes, or the session was purged or expired"
-MENDED = "the store had lost the records of {} generations: an earlier one took their place"
 OPEN = "a tool group is open: covered up to the last closed one"
-MIRROR_TRIES = 5
 LONGEST_NOTE = 4_000  # characters of a note or focus
 
 
-class Session(Appending, Moving):
+class Session(Mirroring, Redacting):
     """A handle, from `CompactionClient.session`; cheap, one per session and process. Its calls run one after the other.
 
     Before each model call: `record` what is new and send what `view` gives, or give your own list to `mirror` and send
     what it gives; where the provider says that it is too long, send what `overflow` gives. `phase_done` and `request` ask
-    for a compaction; `rollback` goes back to another one; `rewind` and `amend` change what was said.
+    for a compaction; `rollback` goes back to another one; `rewind` and `amend` change what was said, `redact` deletes it.
 
     Formats: `openai-chat`, the dicts of chat.completions, and `anthropic`, those of messages.create.
     Origins, who wrote a message in the user role: `human` (the default; kept word for word), `host` (material your
@@ -62,12 +54,16 @@ class Session(Appending, Moving):
         max_output: int | None = None,
         system: Json = None,
         tools: Json = None,
+        hold: float = 0.0,
         generation: int | None = None,
     ) -> View:
-        """What to send next. It never waits for a worker and always fits.
+        """What to send next. It always fits, and never waits for a worker unless `hold` says so.
 
         window, max_output: tokens of another model for this call; what is given up for it is not committed.
         system, tools: as the SDK takes them, counted here and passed on by `View.kwargs` (tools are not).
+        hold: seconds, at most 600. From the hard level on (and with four messages or more) it waits that long for a
+        compaction that is asked for, and shows it; else it is the emergency view. Below that level it does not wait, and
+        other calls of this handle go on meanwhile.
         generation: show this one without adopting anything (0 is the raw transcript). One that is larger than the
         window gives way like any view, and a warning says so: pass window=offturn.ANY_WINDOW to see it as it is.
         Raises InvalidSetting, InvalidPolicy for an impossible window, Refused for an unknown generation, and CannotFit,
@@ -75,34 +71,7 @@ class Session(Appending, Moving):
         take a larger window, or record an answer ("That was too long, please send a file."): answered, it may be cut.
         """
         options = Options(window=window, max_output=max_output, system=system, tools=tools, generation=generation)
-        async with self._open(fresh=True) as (_, cache):
-            return await self._show(cache, options)
-
-    async def mirror(
-        self,
-        history: Sequence[Any],
-        *,
-        ids: Ids | None = None,
-        usage: Any = None,
-        window: int | None = None,
-        max_output: int | None = None,
-        system: Json = None,
-        tools: Json = None,
-    ) -> View:
-        """For hosts that keep their own list: record what is new in it, and get the view to send.
-
-        The list may be the transcript, or a view of ours that took its place, plus new messages at its end: nothing
-        else may change in it. Its leading system messages go out in place of the recorded ones. A strict prefix changes
-        nothing (`View.behind`).
-        ids: the host's own, None where it has none; with them the list may lack its oldest messages.
-        Raises Conflict, naming the first message that differs, for a list that is neither, and what `record` and `view`
-        raise; after CannotFit the new messages are recorded, put the answer that `view` speaks of into the list too.
-        """
-        options = Options(window=window, max_output=max_output, system=system, tools=tools)
-        async with self._open(fresh=True) as (links, cache):
-            found = await self._mirrored(links, cache, history, ids, usage)
-            view = await self._show(cache, replace(options, lead=found.system))
-            return replace(view, behind=found.behind)
+        return await self._viewed(options, checked_hold(hold))
 
     async def overflow(self, error_or_response: Any, *, sent: View, pending: object = ()) -> View:
         """A smaller view, after the provider said that `sent` was too long: send that instead.
@@ -197,42 +166,6 @@ class Session(Appending, Moving):
         links = await self._connector.links()
         return await links.store.events(self.key, after=after, limit=limit)
 
-    async def _show(self, cache: Cache, options: Options) -> View:
-        config = cache.config or self._config
-        options, limited = self._shrinking.limited(config, options)
-        view = await show(cache, config, options)
-        same = 0
-        for old, new in zip(self._last.messages if self._last else (), view.messages, strict=False):
-            if old != new:
-                break
-            same += 1
-        warnings = (*view.warnings, *limited, *self._warnings(cache), *_losses(cache))
-        cache.lost, cache.mended = False, 0
-        self._last = replace(view, prefix=same, warnings=warnings)
-        return self._last
-
-    async def _mirrored(
-        self, links: Links, cache: Cache, history: Sequence[Any], ids: Ids | None, usage: Any
-    ) -> Recognised:
-        """Record what is new, unless another process was faster: then look again what is."""
-        for tries_left in reversed(range(MIRROR_TRIES)):
-            found = await recognise(cache, history, ids)
-            if not found.new and usage is None:
-                break
-            new_ids = None if ids is None or not found.new else ids[found.start :]
-            batch = prepare(found.new, new_ids, cache.fmt, self._origin, found.start)
-            measured = self._measured(cache, usage)
-            try:
-                await self._record(links, cache, batch, measured, len(cache.log) if found.new else None)
-                break
-            except Moved:
-                if not tries_left:
-                    raise
-                await cache.refresh()
-        if cache.stale:
-            await cache.refresh()
-        return found
-
     async def _request(self, reason: str, focus: str | None, note: str) -> Ticket:
         if reason not in REASONS:
             raise InvalidSetting(f"reason {reason!r}: use one of {', '.join(REASONS)}")
@@ -250,10 +183,7 @@ class Session(Appending, Moving):
             )
             if isinstance(reply, Gone):
                 raise Conflict(f"session {self.key.member!r} was purged: record first")
-            await links.ring(self.key, reply.request_no)
-            warnings = (OPEN,) if group_is_open(cache.path) else ()
+            if reply.ring:
+                await links.ring(self.key, reply.request_no)
+            warnings = (*cache.live.warnings, *((OPEN,) if group_is_open(cache.path) else ()))
             return Ticket(links.store, self.key, reply.request_no, warnings)
-
-
-def _losses(cache: Cache) -> list[str]:
-    return ([LOST] if cache.lost else []) + ([MENDED.format(cache.mended)] if cache.mended else [])

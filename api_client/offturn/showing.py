@@ -30,6 +30,12 @@ EMERGENCY_TRIES = 3
 GAVE_WAY = "generation {} does not fit the window and gave way: pass window=offturn.ANY_WINDOW to see it as it is"
 
 
+SHADOW = (
+    "adopt='never': what is in force does not fit and gave way for this call only; generations are made and not shown, "
+    "configure(adopt='group') puts the newest in force"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Room:
     """How large one request may be: `limit` real tokens. `calibration` has this request's overhead."""
@@ -73,8 +79,11 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
     if options.generation is None and _may_adopt(cache, config):
         with suppress(StoreFull):  # what is in force is still a view
             await _adopt(cache)
-    own = options.generation is None and options.window in (None, config.window)
+    shadow = config.adopt == "never"
+    own = options.generation is None and options.window in (None, config.window) and not shadow
     tries = EMERGENCY_TRIES if own else 0
+    if own and options.urgent:
+        await _relieve(cache, space, options)
     gave_way: tuple[str, ...] = ()
     while True:
         chosen = options.generation
@@ -84,12 +93,15 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
             break
         if not tries:
             shown, rendering = await _passing(cache, shown, space, options)
-            gave_way += (GAVE_WAY.format(chosen),) if chosen is not None else ()
+            if chosen is not None:
+                gave_way += (GAVE_WAY.format(chosen),)
+            elif shadow:
+                gave_way += (SHADOW,)
             break
         tries -= 1
         try:
             if not await _adopt(cache):
-                await _publish(cache, space, options)
+                await _publish(cache, await _emergency(cache, space, options))
         except StoreFull:
             tries, gave_way = 0, (SERVER_FULL,)
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)
@@ -198,25 +210,36 @@ async def _passing(cache: Cache, base: Compaction, space: Room, options: Options
     return record, _led(made.rendering, options.lead)
 
 
-async def _publish(cache: Cache, space: Room, options: Options) -> None:
-    """Commit a provisional generation that fits now, so that every process of the host sees the same one."""
+async def _relieve(cache: Cache, space: Room, options: Options) -> None:
+    """At the hard level, with nothing coming: a provisional generation, if that makes the view smaller."""
+    with suppress(CannotFit, StoreFull):  # then what is in force has to do, if it fits
+        before = render(cache.path, await cache.pointed("current"), cache.fmt).tokens
+        made = await _emergency(cache, space, options)
+        if made.rendering.tokens < before:
+            await _publish(cache, made)
+
+
+async def _emergency(cache: Cache, space: Room, options: Options) -> Candidate:
+    """What is smaller than the current generation and fits now. Raises CannotFit."""
     base = await cache.pointed("current")
-    meta = cache.meta
-    assert meta is not None
-    made = (await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)).compaction
-    nonce = token_hex(16)
+    return await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)
+
+
+async def _publish(cache: Cache, made: Candidate) -> None:
+    """Commit it as provisional, so that every process of the host sees the same one."""
+    meta, compaction, nonce = cache.live, made.compaction, token_hex(16)
     reply = await cache.store.commit(
         cache.key,
         incarnation=meta.incarnation,
         epoch=meta.epoch,
-        base=base.number,
+        base=meta.current,
         chain_length=len(cache.log),
         chain=cache.chain,
-        compaction=made,
+        compaction=compaction,
         at_tokens=meta.path_tokens,
         claim=None,
         op=nonce,
     )
     if isinstance(reply, Committed):
-        cache.keep(made.model_copy(update={"number": reply.number, "nonce": nonce, "replaces": meta.current}))
+        cache.keep(compaction.model_copy(update={"number": reply.number, "nonce": nonce, "replaces": meta.current}))
     await cache.refresh()

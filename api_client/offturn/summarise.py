@@ -6,8 +6,11 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Protocol
 
+from offturn.outlasting import outlasting
+from offturn.progress import Progress
 from offturn.store.errors import StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
 from offturn.summarizer import AnySummarizer, Extractive, Summarizer
@@ -64,9 +67,11 @@ class PaidInSession:
     store: SessionStore
     session: SessionKey
     incarnation: int
+    redactions: int
+    progress: Progress
 
     async def get(self, key: str) -> str | None:
-        found = await self.store.chunk(self.session, key)
+        found = await outlasting(partial(self.store.chunk, self.session, key))
         if found is None and (found := UNSAVED.get((self.session, self.incarnation, key))) is not None:
             await self.put(key, found)
         return found
@@ -75,8 +80,10 @@ class PaidInSession:
         place = self.session, self.incarnation, key
         UNSAVED.add(place, value)
         with suppress(StoreUnavailable, StoreFull):  # the result itself is still good
-            await self.store.save_chunk(self.session, incarnation=self.incarnation, chunk_key=key, value=value)
+            lives = {"incarnation": self.incarnation, "redactions": self.redactions}
+            await self.store.save_chunk(self.session, **lives, chunk_key=key, value=value)
             UNSAVED.drop(place)
+        self.progress.made()
 
 
 class _Refused(Exception):

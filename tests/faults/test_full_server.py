@@ -117,7 +117,7 @@ async def test_a_paid_summary_is_not_paid_again(redis: Redis, client: Compaction
     finally:
         await redis.config_set("maxmemory", limits["maxmemory"])
 
-    assert outcomes == [Failed(kind="StoreFull", deferred=True)]
+    assert outcomes == [Failed(kind="StoreFull", cause="store")]
     assert (status.due, status.running, len(model.asked)) == (True, False, 1)
     meta = await SessionStore(redis).meta(session.key)
     assert meta is not None

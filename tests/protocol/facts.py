@@ -14,6 +14,7 @@ class Item(NamedTuple):
     tokens: int
     host_id: str | None
     size: int
+    redacted: bool = False
 
 
 class Gen(NamedTuple):
@@ -27,6 +28,7 @@ class Gen(NamedTuple):
     tokens_after: int
     at_tokens: int
     there: bool = True
+    told: int = 0  # the log's length when a request's words last went into it or what it was made from
 
 
 class State(NamedTuple):
@@ -49,9 +51,18 @@ class State(NamedTuple):
     served: int = 0
     held: int = 0
     attempts: int = 0
+    failures: int = 0
     parked: bool = False
+    ends: tuple[str, ...] = ()
+    strikes: int = 0
+    trial: int | None = None  # the path's tokens when the last compaction was made, until it is judged
+    blocked: str = ""
+    automatic: bool = False
+    starts: int = 0  # automatic compactions in the last hour
     thresholds: tuple[int, int, int] = (0, 0, 0)
     reason: str = ""
+    note: str = ""
+    redactions: int = 0
     config: str = ""
     quota: int = 0
     chunks: frozenset[str] = frozenset()
@@ -107,7 +118,7 @@ def requirement(s: State) -> str:
 
 
 def wanted(s: State) -> bool:
-    return s.asked > s.served or (not s.parked and requirement(s) != "none")
+    return s.asked > s.served or (not s.parked and not s.blocked and requirement(s) != "none")
 
 
 def holds(s: State, claim: Claim) -> bool:

@@ -14,37 +14,31 @@ from offturn.store.replies import (
     Adopted,
     AdoptReply,
     BehindLog,
-    Busy,
     Claim,
-    ClaimReply,
     CommitReply,
     Committed,
     DuplicateId,
-    Finished,
-    FinishReply,
     Gone,
-    Idle,
-    Parked,
+    PathMoved,
     Recorded,
     RecordReply,
     Refused,
     Reply,
     Requested,
-    RollbackReply,
-    RolledBack,
     Stale,
     Why,
 )
 from offturn_engine.chain import link
 from offturn_engine.compaction import Compaction
 from offturn_engine.ranges import seqs_of
-from tests.protocol.changes import GENERATIONS_KEPT, ask, full, grown, hold, item_of, remember, turn
+from tests.protocol.changes import GENERATIONS_KEPT, ask, full, grown, item_of, remember, turn, unpark
 from tests.protocol.facts import (
     Gen,
     State,
     ancestors,
     chain_at,
     covered,
+    gen,
     gone,
     holds,
     ids_of,
@@ -53,13 +47,26 @@ from tests.protocol.facts import (
     pressure,
     reached,
     requirement,
-    there,
-    wanted,
 )
 from tests.protocol.model_bounds import evict, lapse, mend, unlist
-from tests.protocol.model_moving import cancel, configure, purge, unblock, undo
+from tests.protocol.model_claims import claim, finish, rollback
+from tests.protocol.model_moving import cancel, configure, purge, redact, unblock, undo
 
-__all__ = ["cancel", "configure", "evict", "lapse", "mend", "purge", "unblock", "undo", "unlist"]
+__all__ = [
+    "cancel",
+    "claim",
+    "configure",
+    "evict",
+    "finish",
+    "lapse",
+    "mend",
+    "purge",
+    "redact",
+    "rollback",
+    "unblock",
+    "undo",
+    "unlist",
+]
 
 
 # -- scripts
@@ -74,6 +81,7 @@ def record(
     tail_chain: str,
     entries: Sequence[NewEntry],
     thresholds: tuple[int, int, int],
+    redactions: int = 0,
     config: str = "{}",
     limits: tuple[int, int] = (0, 0),
     **_: Any,
@@ -83,13 +91,15 @@ def record(
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if incarnation != (s.incarnation if s.alive else s.incarnation + 1):
         return s, Gone()
+    if s.alive and redactions != s.redactions:
+        return s, PathMoved()
     if not linked(s, tail_length, tail_chain):
         return s, BehindLog(length=len(s.log), chain=chain_at(s, len(s.log)))
     log, seqs, shown = list(s.log), [], set(seqs_of(s.path))
     for index, entry in enumerate(entries):
         known = ids_of(s._replace(log=tuple(log))).get(entry.host_id or "")
         if known is not None and known in shown:
-            if log[known].digest != entry.digest:
+            if log[known].digest != entry.digest and not log[known].redacted:
                 return s, DuplicateId(index=index, host_id=str(entry.host_id))
             seqs.append(known)
             continue
@@ -121,32 +131,20 @@ def record(
         adopted=s.adopted,
         revision=s.revision,
         epoch=s.epoch,
+        blocked=s.blocked,
     )
     return remember(s, op, reply), reply
 
 
-def request(s: State, *, op: str, incarnation: int, reason: str) -> tuple[State, Reply]:
+def request(s: State, *, op: str, incarnation: int, reason: str, note: str = "") -> tuple[State, Reply]:
     if op in dict(s.ops):
         return s, dict(s.ops)[op]
     if gone(s, incarnation):
         return s, Gone()
     number = s.request_no + 1
-    s = s._replace(request_no=number, asked=number, due=True, parked=False, attempts=0, reason=reason)
-    reply = Requested(request_no=number)
-    return remember(s, op, reply), reply
-
-
-def rollback(s: State, *, op: str, incarnation: int, target: int) -> tuple[State, RollbackReply]:
-    if op in dict(s.ops):
-        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
-    if gone(s, incarnation):
-        return s, Gone()
-    if (target and not there(s, target)) or not covered(s, target) <= set(seqs_of(s.path)):
-        return s, Refused(why="target")
-    s = hold(turn(s._replace(current=target, adopted=target, epoch=op), op))
-    s = s._replace(served=s.request_no)
-    s = s._replace(due=wanted(s))
-    reply = RolledBack(revision=s.revision)
+    s = s._replace(request_no=number, asked=number)
+    s = s._replace(served=number) if s.blocked else unpark(s._replace(due=True, reason=reason, note=note))
+    reply = Requested(request_no=number, ring=not s.blocked)
     return remember(s, op, reply), reply
 
 
@@ -160,39 +158,14 @@ def adopt(s: State, *, incarnation: int, length: int, nonce: str) -> tuple[State
     return s, Adopted(revision=s.revision, adopted=s.adopted)
 
 
-def claim(s: State, *, token: str, lease_ms: int, max_attempts: int) -> tuple[State, ClaimReply]:
-    if not s.alive:
-        return unlist(s)
-    if not s.due:
-        return s, Idle()
-    if s.leased:
-        return s, Busy(remaining_ms=lease_ms)
-    if s.attempts >= max_attempts:
-        return s._replace(parked=True, due=False, served=s.request_no), Parked()
-    s = s._replace(token=token, fence=s.fence + 1, leased=True, attempts=s.attempts + 1)
-    asked = s.asked > s.served
-    reply = Claim(
-        incarnation=s.incarnation,
-        epoch=s.epoch,
-        fence=s.fence,
-        token=token,
-        request_no=s.request_no,
-        attempts=s.attempts,
-        reason=s.reason if asked else "threshold",
-        focus="",
-        note="",
-    )
-    return s, reply
-
-
 def renew(s: State, *, claim: Claim, lease_ms: int) -> tuple[State, bool]:
     if gone(s, claim.incarnation) or claim.epoch != s.epoch or not holds(s, claim):
         return s, False
     return s._replace(leased=True), True
 
 
-def save_chunk(s: State, *, incarnation: int, chunk_key: str, value: str) -> tuple[State, bool]:
-    if gone(s, incarnation):
+def save_chunk(s: State, *, incarnation: int, redactions: int, chunk_key: str, value: str) -> tuple[State, bool]:
+    if gone(s, incarnation) or redactions != s.redactions:
         return s, False
     return s._replace(chunks=s.chunks | {chunk_key}), True
 
@@ -210,7 +183,7 @@ def commit(
     claim: Claim | None,
     op: str,
 ) -> tuple[State, CommitReply]:
-    if claim is None and op in dict(s.ops):
+    if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
@@ -220,11 +193,13 @@ def commit(
         return s, Refused(why=why)
     number = s.counter + 1
     sizes = compaction.tokens_after, at_tokens
-    new = Gen(number, op, s.epoch, base, s.current, compaction.provisional, covers, *sizes)
+    based = gen(s, base)
+    told = max(compaction.seen if claim and claim.note else 0, based.told if based else 0)
+    new = Gen(number, op, s.epoch, base, s.current, compaction.provisional, covers, *sizes, told=told)
     s = turn(s._replace(counter=number, gens=(*s.gens, new), current=number), op)
     s = s._replace(served=max(s.served, claim.request_no)) if claim else s._replace(adopted=number)
     reply = Committed(number=number, revision=s.revision, adopted=s.adopted)
-    return (forget(s) if claim else remember(forget(s), op, reply)), reply
+    return remember(forget(s), op, reply), reply
 
 
 def _refusal(
@@ -252,23 +227,6 @@ def forget(s: State) -> State:
     surplus = max(0, len(order) - GENERATIONS_KEPT)
     dropped = [n for n in order if n not in in_force][:surplus]
     return s._replace(gens=tuple(g for g in s.gens if g.number not in dropped))
-
-
-def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]:
-    if gone(s, claim.incarnation):
-        return s, Gone()
-    if not holds(s, claim):
-        return s, Refused(why="fence")
-    s = s._replace(leased=False, token="")
-    if outcome == "deferred":
-        s = s._replace(attempts=max(s.attempts - 1, 0))
-    if outcome in ("failed", "deferred"):
-        return s, Finished(due=s.due, ring=False, request_no=s.request_no)
-    s = hold(s) if outcome == "no-gain" else s._replace(attempts=0, parked=False)
-    if outcome != "superseded":
-        s = s._replace(served=max(s.served, claim.request_no))
-    s = s._replace(due=wanted(s))
-    return s, Finished(due=s.due, ring=s.due and s.request_no > claim.request_no, request_no=s.request_no)
 
 
 # -- what the world does

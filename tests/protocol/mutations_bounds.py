@@ -27,6 +27,12 @@ BOUNDS_MUTATIONS = {
     "a life begins due": ("", "return not newborn and redis.call", "return redis.call", "next-life"),
     "a life begins listed": ("record", "  unlist()\n", "", "lapsed-parked-begins"),
     "a life begins with another's": ("record", "  wipe()\n", "", "lapsed-partly"),
+    "a life begins with another's generations": (
+        "",
+        "redis.call('UNLINK', payload(number)) end\n  end",
+        "number = number end\n  end",
+        "lapsed-partly-compacted",
+    ),
     "replies of another life": (
         "",
         "return alive() and redis.call('HGET', OPS, a.op)",
@@ -40,8 +46,8 @@ BOUNDS_MUTATIONS = {
         "",
         "full",
     ),
-    "amend over the quota": ("undo", "if line and full(#line) then return overfull(#line) end", "", "full"),
-    "amend uncounted": ("undo", "weigh(#line, length)", "", "full-amended"),
+    "amend over the quota": ("undo", "if bytes > 0 and full(bytes) then return overfull(bytes) end", "", "full"),
+    "amend uncounted": ("undo", "if bytes > 0 then weigh(bytes, length) end", "", "full-amended"),
     "records uncounted": ("record", "weigh(bytes, length + #fresh)", "", "full"),
     "configure keeps the quota": ("configure", "if a.limits then bounded(a.limits) end", "", "full"),
     "mend of what is there": ("mend", "if number and not there(number) then", "if number then", "nothing-lost"),
@@ -54,6 +60,6 @@ BOUNDS_MUTATIONS = {
     "mend breaks the line": ("mend", "set(field, cjson.encode(g))", "", "lost-between"),
     "mend asks for nothing": ("mend", "local ring = ask()", "local ring = false", "lost-first"),
     "rollback to a lost one": ("rollback", "not there(a.target)", "not gen(a.target)", "lost-target"),
-    "deferred counts": ("finish", "set('attempts', math.max(num('attempts') - 1, 0))", "", "deferred"),
-    "deferred is done": ("finish", "or a.outcome == 'deferred'\nif", "\nif", "deferred"),
+    "deferred counts": ("finish", "set('attempts', math.max(0, num('attempts') - 1))", "", "deferred"),
+    "deferred is done": ("finish", "or a.outcome == 'deferred'\n", "\n", "deferred"),
 }

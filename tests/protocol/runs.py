@@ -7,7 +7,7 @@ from random import Random
 from offturn_engine.ranges import length
 from tests.protocol.stage import Stage
 
-OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "superseded", "failed", "deferred")
+OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "no-gain", "superseded", "failed", "unavailable", "deferred")
 WORKERS = ("a", "b", "c")
 
 
@@ -30,6 +30,8 @@ def choices(stage: Stage, rng: Random) -> list[tuple[str, int]]:
     s = stage.state
     if s.leased:
         found.append(("expire", 3))
+    if s.starts:
+        found.append(("hour", 1))
     if stage.before:
         found.append(("failover", 1))
     return found
@@ -44,9 +46,10 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
         (f"record {name} {sizes}{lost}", 6),
         (f"repeat {name}{lost}", 1),
         (f"conflict {name}", 1),
-        (f"request {name}{lost}", 2),
+        (f"request {name}{rng.choice(('', ' told'))}{lost}", 2),
         (f"rollback {name} {rng.randint(0, s.counter)}{lost}", 2),
         (f"adopt {name}", 2),
+        (f"reread {name}", 1),
         (f"adopt {name} grown", 1),
     ]
     if host.pending:
@@ -60,10 +63,15 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
             found.append((f"evict {rng.choice(s.gens).number}", 1))
         found += [(f"cancel {name}{lost}", 1), (f"unblock {name}{lost}", 1)]
         found.append((f"configure {name} {rng.randint(1, 4)} {rng.randint(4, 8)}{lost}", 1))
+        seqs = " ".join(str(rng.randrange(len(s.log))) for _ in range(rng.choice((1, 1, 2))))
+        quoting = f" q{rng.randint(1, s.counter)}" if s.counter and rng.random() < 0.3 else ""
+        found += [(f"redact {name} {seqs}{quoting}{lost}", 1), (f"mark {name} {seqs}", 1)]
+        if host.marked:
+            found.append((f"redact {name}{lost}", 3))
         if host.move:
             found.append((f"undo {name}{lost}", 5))
     if s.path:
-        move = f"{rng.choice(('rewind', 'rewind', 'amend', 'unfit'))} {rng.randint(1, length(s.path))}"
+        move = f"{rng.choice(('rewind', 'rewind', 'amend', 'mirror', 'insert', 'shadow', 'unfit'))} {rng.randint(1, length(s.path))}"
         found += [(f"undo {name} {move}{lost}", 2), (f"look {name} {move}", 1)]
         found.append((f"prepare {name} {rng.choice(('provisional', 'provisional', 'full'))}", 3))
     if host.emergency:

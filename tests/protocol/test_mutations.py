@@ -11,6 +11,7 @@ from offturn.store.scripts import Scripts, texts
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from tests.protocol.mutations_bounds import BOUNDS_MUTATIONS
+from tests.protocol.mutations_redacting import REDACTING_MUTATIONS
 from tests.protocol.runs import play_random
 from tests.protocol.stage import Stage
 from tests.protocol.test_traces import EVERY, play
@@ -38,6 +39,7 @@ MUTATIONS = {
     "operation ids forgotten": Mutation(
         "", "return alive() and redis.call('HGET', OPS, a.op)", "return false", "no-op-ids"
     ),
+    "commit of a worker not once": Mutation("commit", "local known = once()", "local known = false", "commit-again"),
     "rollback not once": Mutation("rollback", "local known = once()", "local known = false", "written-op-ids"),
     "outcome clears due": Mutation("finish", PENDING, "pending = false", "lost-dirty"),
     "due from request numbers": Mutation(
@@ -84,7 +86,9 @@ MUTATIONS = {
     "writes into a tombstone": Mutation(
         "", "return not alive() or incarnation ~= num('incarnation')", "return false", "gone"
     ),
-    "ids overwritten": Mutation("record", "if digest ~= entry.digest then", "if false then", "ids"),
+    "ids overwritten": Mutation(
+        "record", "if digest ~= entry.digest and digest ~= FORGOTTEN then", "if false then", "ids"
+    ),
     "tail unchecked": Mutation("record", "if not linked(a.tail_length, a.tail_chain) then", "if false then", "behind"),
     "renewed by anybody": Mutation("renew", "or not holds(a.claim)", "", "renewed-too-late"),
     "renewed in another epoch": Mutation("renew", "or a.claim.epoch ~= s.epoch", "", "renewed-in-vain"),
@@ -95,7 +99,9 @@ MUTATIONS = {
         "finish", "math.max(num('served'), a.claim.request_no)", "a.claim.request_no", "withdrawn-stays"
     ),
     "rollback without a hold": Mutation("rollback", "\nhold()\n", "\n"),
-    "superseded serves": Mutation("finish", "and a.outcome ~= 'superseded'", "", "amend-by-claim"),
+    "superseded serves": Mutation(
+        "finish", "if a.outcome ~= 'superseded' then set", "if true then set", "amend-by-claim"
+    ),
     "undo not once": Mutation("undo", "local known = once()", "local known = false", "undo-once"),
     "undo keeps the epoch": Mutation("undo", "set('epoch', a.op)", "", "no-epoch"),
     "undo of any tail": Mutation("undo", "a.length == num('log_len')", "true", "moved-tail"),
@@ -113,7 +119,19 @@ MUTATIONS = {
     "path in any order": Mutation(
         "", "table.sort(copy, function(x, y) return x[1] < y[1] end)", "", "amended-then-covered"
     ),
-    "amended by another id": Mutation("undo", "if a.entry.id then", "if false then", "amend-tail"),
+    "amended by another id": Mutation("undo", "if entry.id then", "if false then", "amend-tail"),
+    "new ids at one place": Mutation("undo", "a.length + i - 1", "a.length", "mirrored"),
+    "undo adopts a shadow": Mutation("undo", "set('adopted', shown)", "set('adopted', number)", "shadow"),
+    "shadow keeps what is off the path": Mutation("undo", "holding(num('adopted'))", "num('adopted')", "shadow-older"),
+    "only one is appended": Mutation(
+        "undo", "redis.call('RPUSH', LOG, lines[i])", "redis.call('RPUSH', LOG, lines[1])", "mirrored"
+    ),
+    "chain of the last one": Mutation(
+        "undo",
+        "chain = redis.sha1hex(chain .. entry.digest)",
+        "chain = redis.sha1hex(s.chain .. entry.digest)",
+        "mirrored",
+    ),
     "ids for ever": Mutation(
         "record", "if seq and (ids[entry.id] or on(shown, tonumber(seq))) then", "if seq then", "id-again"
     ),
@@ -128,6 +146,30 @@ MUTATIONS = {
     "cancel keeps requests": Mutation("cancel", "set('served', num('request_no'))", "", "cancelled"),
     "cancel clears due": Mutation("cancel", "\ndue_as_wanted()\n", "\nclear_due()\n", "cancelled-pressing"),
     "unblock keeps attempts": Mutation("unblock", "\nunpark()", "", "unblocked"),
+    "unblock keeps holds": Mutation("unblock", "set('held', 0)", "", "unblock-lifts-holds"),
+    "unblock keeps the breaker": Mutation("unblock", "\nlift()", "", "too-dense"),
+    "rollback keeps the breaker": Mutation("rollback", "\nlift()", "", "too-dense-in-vain"),
+    "no breaker": Mutation("", "if num('strikes') < STRIKES then return end", "do return end", "too-dense"),
+    "breaker asks on": Mutation("", "and not blocked()", "", "too-dense"),
+    "breaker leaves requests open": Mutation(
+        "", "set('served', num('request_no'))\n  set('blocked'", "set('blocked'", "too-dense"
+    ),
+    "breaker opens at a request only": Mutation("request", "if blocked() then", "if false then", "too-dense"),
+    "any gain is progress": Mutation("claim", "\njudge()", "", "too-dense-in-vain"),
+    "judged twice": Mutation("", "set('trial', '')\n  if", "if", "too-dense-in-vain"),
+    "growth is no progress": Mutation("", "and grown < num('growth') then", "then", "grown"),
+    "strikes for ever": Mutation("", "then strike() else set('strikes', 0) end", "then strike() end", "room-made"),
+    "small is dense": Mutation(
+        "finish", "if pressure() >= num('soft') then strike() end", "strike()", "small-is-not-dense"
+    ),
+    "outages count": Mutation("finish", "math.max(0, num('attempts') - 1)", "num('attempts')", "providers-away"),
+    "outages are not told": Mutation("finish", "num('failures') + 1", "0", "providers-away"),
+    "outages are told for ever": Mutation("", "  set('failures', 0)\n", "", "providers-away"),
+    "deaths are not told": Mutation("claim", "ended('died', s.worker or '')", "num('x')", "ends-are-told"),
+    "failures are not told": Mutation("finish", "  ended(", "  tostring(", "ends-are-told"),
+    "ends are told for ever": Mutation("", "  set('ends', '')\n", "", "ends-are-told"),
+    "no hourly limit": Mutation("claim", "#recent >= a.hourly then", "false then", "hourly"),
+    "requests are limited": Mutation("claim", "and not asked and", "and", "hourly"),
     "unblock asks for nothing": Mutation("unblock", "local ring = ask()", "local ring = false", "unblocked"),
     "subset by ends only": Mutation(
         "", "if not y[j] or y[j][1] > low then return false end", "if not y[j] then return false end", "hole"
@@ -137,7 +179,7 @@ MUTATIONS = {
     ),
 }
 
-MUTATIONS |= {name: Mutation(*fields) for name, fields in BOUNDS_MUTATIONS.items()}
+MUTATIONS |= {name: Mutation(*fields) for name, fields in {**BOUNDS_MUTATIONS, **REDACTING_MUTATIONS}.items()}
 
 
 def broken(mutation: Mutation) -> dict[str, str]:

@@ -70,6 +70,9 @@ BOUNDS = {
         3, "claim a; plan a; commit a; finish a compacted; rollback h1 0; evict 1; rollback h1 1 = target; mend h1"
     ),
     "nothing-lost": Trace(3, "claim a; plan a; commit a; mend h1 = mended; finish a compacted; mend h2 = mended"),
+    "lapsed-partly-compacted": Trace(
+        3, "prepare h1; emergency h1; lapse partly; open h2; record h2 1 = recorded; failover; prepare h2"
+    ),
     "deferred": Trace(
         2,
         "claim a; finish a deferred = due; claim a; finish a deferred = due; claim a; finish a deferred = due; "

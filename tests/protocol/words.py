@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from offturn.store.replies import Busy, Finished, Refused, Reply
+from offturn.store.replies import Busy, Finished, Limited, Recorded, Refused, Reply
 
 
 def plain(reply: Reply | bool) -> Reply | bool:
     """Without what depends on the clock."""
-    return replace(reply, remaining_ms=0) if isinstance(reply, Busy) else reply
+    if isinstance(reply, Recorded):
+        return replace(reply, unattended=False)
+    return replace(reply, remaining_ms=0) if isinstance(reply, Busy | Limited) else reply
 
 
 def word(reply: Reply | bool) -> str:

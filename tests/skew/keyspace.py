@@ -6,6 +6,8 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from offturn_config import keys
+
 Text: TypeAlias = str | dict[str, str]
 """UTF-8 as it is, other bytes as {"base64": ...}."""
 
@@ -24,10 +26,13 @@ def data(text: Text) -> bytes:
     return text.encode() if isinstance(text, str) else base64.b64decode(text["base64"])
 
 
+PRESENCE = {name.encode() for name in (keys.seen(), keys.workers(), keys.probe())}
+
+
 async def dump(redis: Any, prefix: str = "offturn:{") -> Dump:
-    """All keys of that prefix. `redis` answers bytes."""
+    """All keys of that prefix, but who was there and when. `redis` answers bytes."""
     found: Dump = {}
-    for name in sorted(await redis.keys(f"{prefix}*")):
+    for name in sorted(set(await redis.keys(f"{prefix}*")) - PRESENCE):
         kind = (await redis.type(name)).decode()
         left = await redis.pttl(name)
         found[name.decode()] = {

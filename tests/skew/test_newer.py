@@ -129,7 +129,7 @@ async def test_a_worker_of_another_major_leaves_it_due_however_often(
 
     for _ in range(8):
         await written.zadd(due, {KEY.member: 1})
-        assert await client.run_due(summarizer=FakeSummarizer()) == [Failed(kind="UnknownVersion", deferred=True)]
+        assert await client.run_due(summarizer=FakeSummarizer()) == [Failed(kind="UnknownVersion", cause="store")]
 
     after = {name: key for name, key in (await dump(written)).items() if not name.endswith(unread)}
     assert {**after, due: None} == {**before, due: None}

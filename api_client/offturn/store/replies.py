@@ -45,6 +45,8 @@ class Recorded(Reply):
 
     What was appended is `first_seq` to `last_seq`, the newest of the log; nothing, if `first_seq > last_seq`.
     `requirement` is the level of `pressure`; `due`: a job is asked for; `ring`: by this very call, ring the doorbell.
+    `unattended`: due for a while, and no worker was there at this moment; never in the answer to a repeated call.
+    `blocked`: the too-dense breaker's sentence, "" while it is closed.
     """
 
     incarnation: int
@@ -64,6 +66,8 @@ class Recorded(Reply):
     adopted: int
     revision: Revision
     epoch: str
+    unattended: bool = False
+    blocked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +112,10 @@ class Overfull(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requested(Reply):
-    """A compaction is asked for under this number."""
+    """A compaction is asked for under this number; not `ring`: the too-dense breaker has answered it already."""
 
     request_no: int
+    ring: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +127,9 @@ class Claim(Reply):
     fence: int
     token: str
     request_no: int
-    attempts: int  # claims since the last finish, this one included
+    attempts: int  # claims since a job ended well, this one included
+    failures: int  # failures of providers since then; those jobs' attempts were given back
+    redactions: int  # of the session, when it was claimed: a chunk that was planned before a later one is not kept
     reason: str
     focus: str = field(repr=False)
     note: str = field(repr=False)
@@ -146,6 +153,18 @@ class Parked(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked(Reply):
+    """Compactions in a row made no room: nothing is done until somebody lifts the breaker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limited(Reply):
+    """As many automatic compactions as an hour may have: due again when the first of them is an hour old."""
+
+    remaining_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Held(Reply):
     """The lease is extended."""
 
@@ -158,6 +177,11 @@ class Lost(Reply):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept(Reply):
     """The chunk is stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outdated(Reply):
+    """Something was redacted since the chunk was planned, and it may quote that. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,10 +254,11 @@ class RolledBack(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone(Reply):
-    """Another path is in place, under a new epoch; `current` is in force. `length` and `chain` are the log's."""
+    """Another path is in place, under a new epoch; `adopted` is in force. `length` and `chain` are the log's."""
 
     revision: Revision
     current: int
+    adopted: int
     length: int
     chain: str
     path: Ranges
@@ -244,7 +269,7 @@ class Undone(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathMoved(Reply):
-    """The path or its generations are not the ones that were read. Nothing was written: read again."""
+    """The log, the path or its generations are not the ones that were read. Nothing was written: read again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,11 +282,33 @@ class Steered(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purged(Reply):
-    """This life of the session has ended, by this call or before."""
+    """This life of the session has ended, by this call or before. `replicas` of the server, -1: it may not be asked."""
+
+    replicas: int
 
 
-RecordReply: TypeAlias = Recorded | Gone | BehindLog | DuplicateId | OrphanResult | Unexpected | Overfull
-ClaimReply: TypeAlias = Claim | Idle | Busy | Parked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redacted(Reply):
+    """The messages are tombstones, under a new epoch, and every generation that may quote them is gone.
+
+    `replicas` of the server, -1: it may not be asked.
+    """
+
+    current: int
+    adopted: int
+    revision: Revision
+    ring: bool
+    request_no: int
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirming(Reply):
+    """A write was made that changes nothing."""
+
+
+RecordReply: TypeAlias = Recorded | Gone | PathMoved | BehindLog | DuplicateId | OrphanResult | Unexpected | Overfull
+ClaimReply: TypeAlias = Claim | Idle | Busy | Limited | Parked | Blocked
 CommitReply: TypeAlias = Committed | Refused | Gone
 FinishReply: TypeAlias = Finished | Refused | Gone
 AdoptReply: TypeAlias = Adopted | Stale | Gone
@@ -270,6 +317,7 @@ RollbackReply: TypeAlias = RolledBack | Refused | Gone
 UndoReply: TypeAlias = Undone | PathMoved | Overfull | Refused | Gone
 SteerReply: TypeAlias = Steered | Gone
 PurgeReply: TypeAlias = Purged | Gone
+RedactReply: TypeAlias = Redacted | PathMoved | Gone
 
 KINDS: Mapping[str, type[Reply]] = {
     "gone": Gone,
@@ -284,9 +332,12 @@ KINDS: Mapping[str, type[Reply]] = {
     "idle": Idle,
     "busy": Busy,
     "parked": Parked,
+    "blocked": Blocked,
+    "limited": Limited,
     "held": Held,
     "lost": Lost,
     "kept": Kept,
+    "outdated": Outdated,
     "committed": Committed,
     "refused": Refused,
     "finished": Finished,
@@ -298,4 +349,6 @@ KINDS: Mapping[str, type[Reply]] = {
     "moved": PathMoved,
     "steered": Steered,
     "purged": Purged,
+    "redacted": Redacted,
+    "confirming": Confirming,
 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from offturn.store.entries import data_of, dumps
-from offturn.store.replies import Claim, ClaimReply, CommitReply, FinishReply, Gone, Held
+from offturn.store.replies import Claim, ClaimReply, CommitReply, FinishReply, Held, Kept
 from offturn.store.scripted import Scripted
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import Compaction
@@ -16,9 +16,18 @@ from offturn_engine.outcome import Finish
 class WorkerScripts(Scripted):
     """What a worker calls; `commit` without a claim is a host's."""
 
-    async def claim(self, key: SessionKey, *, token: str, lease_ms: int, max_attempts: int = 6) -> ClaimReply:
-        """Take a due session. `token` is random, new at every call."""
-        args = {"token": token, "lease_ms": lease_ms, "max_attempts": max_attempts}
+    async def claim(
+        self,
+        key: SessionKey,
+        *,
+        token: str,
+        lease_ms: int,
+        max_attempts: int = 6,
+        worker: str = "",
+        hourly: int | None = None,
+    ) -> ClaimReply:
+        """Take a due session. `token` is random, new at every call; `hourly`: automatic compactions it may have an hour."""
+        args = {"token": token, "lease_ms": lease_ms, "max_attempts": max_attempts, "worker": worker, "hourly": hourly}
         return cast("ClaimReply", await self._reply("claim", key, args))
 
     async def renew(self, key: SessionKey, *, claim: Claim, lease_ms: int) -> bool:
@@ -40,10 +49,10 @@ class WorkerScripts(Scripted):
         claim: Claim | None,
         op: str,
     ) -> CommitReply:
-        """Publish a generation; its nonce is `op`, random and new for every candidate.
+        """Publish a generation, once per `op`, which is its nonce: random and new for every candidate.
 
         `chain` is the chain hash at `chain_length`, the log up to the last seq covered or edited. `at_tokens`: the
-        path's tokens when it was planned. Without a claim (a host): provisional only, once per `op`, in force at once.
+        path's tokens when it was planned. Without a claim (a host): provisional only, in force at once.
         """
         args = {
             "op": op,
@@ -61,6 +70,7 @@ class WorkerScripts(Scripted):
                 "tokens_after": compaction.tokens_after,
                 "at_tokens": at_tokens,
                 "seen": compaction.seen,
+                "told": compaction.seen if claim and (claim.focus or claim.note) else 0,
             },
         }
         return cast("CommitReply", await self._reply("commit", key, args, [dumps(compaction.model_dump())]))
@@ -74,18 +84,25 @@ class WorkerScripts(Scripted):
         backoff_ms: int = 0,
         detail: Mapping[str, str | int | float | bool] | None = None,
     ) -> FinishReply:
-        """Release the lease; due is recomputed from the state, whatever the outcome. `failed` and `deferred` stay due, later.
+        """Release the lease; due is recomputed from the state, whatever the outcome.
+
+        `failed`, `unavailable` and `deferred` stay due, later; only the first of them counts as an attempt.
 
         `detail` joins the fields of the event: names, numbers and sizes, never content.
         """
         args = {"claim": _held_by(claim), "outcome": outcome, "backoff_ms": backoff_ms, "detail": dict(detail or {})}
         return cast("FinishReply", await self._reply("finish", key, args))
 
-    async def save_chunk(self, key: SessionKey, *, incarnation: int, chunk_key: str, value: str) -> bool:
-        """Keep a paid result (the newest 64), also after the lease is lost; False: the session is gone."""
-        args = {"incarnation": incarnation, "chunk": chunk_key}
+    async def save_chunk(
+        self, key: SessionKey, *, incarnation: int, redactions: int, chunk_key: str, value: str
+    ) -> bool:
+        """Keep a paid result (the newest 64), also after the lease is lost.
+
+        False: the session is gone, or something was redacted since the claim that told `redactions`.
+        """
+        args = {"incarnation": incarnation, "redactions": redactions, "chunk": chunk_key}
         reply = await self._reply("save_chunk", key, args, [data_of(value)])
-        return not isinstance(reply, Gone)
+        return isinstance(reply, Kept)
 
     async def unlist(self, key: SessionKey) -> None:
         """Take a session that expired out of the due set and the dead letters; a live one stays."""

@@ -1,12 +1,15 @@
 -- The rules every session script shares; put in front of each of them. The protocol: docs/design.md.
 -- ARGV[1] is the session's member in the due set, ARGV[2] the arguments as JSON; texts that may be large follow raw.
 -- Integers stay below 10^14 (cjson writes 14 digits). Messages and payloads are never decoded here.
-local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ, LIFE = unpack(KEYS)
+local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ, LIFE, SEEN = unpack(KEYS)
 local MEMBER, a = ARGV[1], cjson.decode(ARGV[2])
 local OPS_KEPT, CHUNKS_KEPT, GENERATIONS_KEPT, EVENTS_KEPT = 128, 64, 16, 1000
+local STRIKES, ENDS_KEPT, STARTS_KEPT, HOUR = 3, 6, 200, 3600000
 local OPS_BYTES, CHUNKS_BYTES = 1048576, 4194304
 local LIFE_KEPT = 7 * 24 * 3600 * 1000 -- ms that the number of a life outlasts a session that expired
+local GRACE_MS = 10000 -- what is due that long should have been begun
 local NEVER = 10 ^ 13 -- a threshold nothing reaches
+local FORGOTTEN = '-' -- stands for the digest of a redacted message: its id may come again, with whatever content
 
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
@@ -103,6 +106,12 @@ local function hash_at(n)
   if n == num('log_len') then return s.chain end
   local entry = redis.call('LINDEX', LOG, n - 1)
   return entry and string.sub(entry, 1, 40)
+end
+
+-- of the server; -1 where it may not be asked
+local function replicas()
+  local info = redis.pcall('INFO', 'replication')
+  return type(info) == 'string' and tonumber(string.match(info, 'connected_slaves:(%d+)')) or -1
 end
 
 -- bytes of the log's items. A release that does not count them leaves the rest to this one
@@ -220,12 +229,45 @@ local function requirement()
   return 'none'
 end
 
+-- open while it holds a sentence for people
+local function blocked() return (s.blocked or '') ~= '' end
+
 local function wanted()
   if num('asked') > num('served') then return true end
-  return s.parked ~= '1' and requirement() ~= 'none'
+  return s.parked ~= '1' and not blocked() and requirement() ~= 'none'
 end
 
 local function hold() set('held', num('path_tokens') + num('growth')) end
+
+-- the too-dense breaker: so many compactions in a row that made no room; no job starts until somebody lifts it
+
+local function strike()
+  set('strikes', num('strikes') + 1)
+  if num('strikes') < STRIKES then return end
+  set('served', num('request_no'))
+  set('blocked', string.format(
+    'This conversation cannot be made shorter: %d compactions in a row made no room. Its messages take about %d ' ..
+    'tokens, compaction starts at %d. It goes on, but older parts may be left out of what the model sees.',
+    num('strikes'), pressure(), num('soft')))
+end
+
+-- did the compaction before make room? not, if the view is at the hard level again and the path has hardly grown
+local function judge()
+  if (s.trial or '') == '' then return end
+  local grown = num('path_tokens') - num('trial')
+  set('trial', '')
+  if pressure() >= num('hard') and grown < num('growth') then strike() else set('strikes', 0) end
+end
+
+local function lift()
+  set('strikes', 0)
+  set('trial', '')
+  set('blocked', '')
+end
+
+local function opened()
+  event('blocked', {strikes = num('strikes'), tokens = pressure(), soft = num('soft'), sentence = s.blocked})
+end
 
 -- due
 
@@ -238,7 +280,12 @@ local function due_now() set_due(leased() and num('leased_until') or now) end
 
 local function clear_due() redis.call('ZREM', DUE, MEMBER) end
 
-local function wipe() redis.call('UNLINK', LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ) end
+local function wipe()
+  if redis.call('EXISTS', LOG) == 1 then -- only the state has expired, and with it which generations there were
+    for number = 1, 16 * GENERATIONS_KEPT do redis.call('UNLINK', payload(number)) end
+  end
+  redis.call('UNLINK', LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ)
+end
 
 -- out of the shard's lists; a session that expired could not do it itself
 local function unlist()
@@ -254,10 +301,35 @@ local function due_as_wanted()
   end
 end
 
+-- due for a while, and no worker there
+local function unattended()
+  local score = redis.call('ZSCORE', DUE, MEMBER)
+  return score ~= false and tonumber(score) + GRACE_MS < now and redis.call('EXISTS', SEEN) == 0
+end
+
 local function unpark()
   unparked = s.parked == '1'
   set('attempts', 0)
+  set('failures', 0)
+  set('ends', '')
   set('parked', 0)
+end
+
+-- how a job ended that counts as an attempt: what a parked session tells about itself
+local function ended(kind, worker)
+  local ends = (s.ends or '') ~= '' and cjson.decode(s.ends) or {}
+  ends[#ends + 1] = {kind = kind, at = now, worker = worker}
+  if #ends > ENDS_KEPT then table.remove(ends, 1) end
+  set('ends', cjson.encode(ends))
+end
+
+-- when the automatic compactions of the last hour ended, oldest first
+local function starts()
+  local recent = {}
+  for _, at in ipairs((s.starts or '') ~= '' and cjson.decode(s.starts) or {}) do
+    if at > now - HOUR then recent[#recent + 1] = at end
+  end
+  return recent
 end
 
 -- does work that nobody was asked for become wanted? then it gets a number; true: set due and ring the bell
