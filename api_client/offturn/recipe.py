@@ -115,7 +115,7 @@ async def _compact(
         reason=job.reason,
         focus=claim.focus,
         note=claim.note,
-        failures=claim.attempts - 1,
+        failures=claim.attempts + claim.failures - 1,
     )
     if isinstance(planned, Skip):
         return Skipped(reason=planned.reason)

@@ -33,7 +33,12 @@ def due(tokens: int, thresholds: Thresholds, *, path_tokens: int = 0, held: int 
 
 
 def thresholds(limits: Limits) -> Thresholds:
-    """The trigger levels of limits that are in estimate units already."""
+    """The trigger levels of limits that are in estimate units already.
+
+    Where results are pruned in steps, a session is looked at whenever it has grown by one: `plan` says what is due.
+    """
+    if limits.step:
+        return Thresholds(min(limits.soft, limits.step), limits.hard, min(limits.minimum_growth, limits.step))
     return Thresholds(limits.soft, limits.hard, limits.minimum_growth)
 
 
@@ -61,6 +66,7 @@ def in_estimates(limits: Limits, calibration: Calibration, estimator: Estimator 
         ceiling=max(1, size(limits.ceiling)),
         phase_minimum=size(limits.phase_minimum),
         minimum_growth=part(limits.minimum_growth),
+        step=int(limits.step / calibration.factor),
         tail=part(limits.tail),
         protected=int(limits.protected / calibration.factor),
         human=part(limits.human),

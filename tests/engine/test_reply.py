@@ -101,8 +101,8 @@ INVENTED = filled(
 )
 FILLER = filled({}, rest="- Lemons, oranges, grapefruit, bananas, cherries")
 EMPTY_LISTS = filled({}, rest="[]")
-EMPTY_JSON = json.dumps({title: [] for title in TITLES})
-FILLER_JSON = json.dumps({title: ["string"] for title in TITLES})
+EMPTY_JSON = json.dumps({title: [] for title in NINE_SECTION.titles})
+FILLER_JSON = json.dumps({title: ["string"] for title in NINE_SECTION.titles})
 CUT_SECTIONS = ENGLISH.summary[: ENGLISH.summary.index("## ", len(ENGLISH.summary) // 2) + 6]
 LOOP_OF_WORDS = filled({"Goal": "- " + "check the refund path and then " * 200})
 CUT_JSON = '{"Goal": "Fix the payment callback", "Done": ["looked at the han'

@@ -7,7 +7,10 @@ from random import Random
 from offturn_engine.ranges import length
 from tests.protocol.stage import Stage
 
-OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "no-gain", "superseded", "failed", "unavailable", "deferred")
+OUTCOMES = (
+    *("compacted", "pruned", "skipped", "no-gain", "no-gain", "resting"),
+    *("superseded", "failed", "unavailable", "deferred"),
+)
 WORKERS = ("a", "b", "c")
 
 

@@ -78,6 +78,8 @@ MUTATIONS = {
         "", "string.format('%d:%s', number, nonce)", "number .. ':'", "written-revision"
     ),
     "no hold": Mutation("finish", "  hold()\n", "", "no-gain-holds"),
+    "rests do not hold": Mutation("finish", " or a.outcome == 'resting' then", " then", "resting-holds"),
+    "rests strike": Mutation("finish", "a.outcome == 'no-gain' and pressure()", "pressure()", "resting-is-not-dense"),
     "hold over hard": Mutation("", "if size >= num('hard') then return 'hard' end", "", "hard-ignores-hold"),
     "attempts uncounted": Mutation("claim", "set('attempts', num('attempts') + 1)", "", "parked"),
     "adopts at any length": Mutation(
@@ -160,7 +162,7 @@ MUTATIONS = {
     "growth is no progress": Mutation("", "and grown < num('growth') then", "then", "grown"),
     "strikes for ever": Mutation("", "then strike() else set('strikes', 0) end", "then strike() end", "room-made"),
     "small is dense": Mutation(
-        "finish", "if pressure() >= num('soft') then strike() end", "strike()", "small-is-not-dense"
+        "finish", "and pressure() >= num('soft') then strike() end", "then strike() end", "small-is-not-dense"
     ),
     "outages count": Mutation("finish", "math.max(0, num('attempts') - 1)", "num('attempts')", "providers-away"),
     "outages are not told": Mutation("finish", "num('failures') + 1", "0", "providers-away"),
