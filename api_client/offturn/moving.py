@@ -121,7 +121,8 @@ class Moving(Handle):
     ) -> None:
         """Change what the first record stored; None: as it is. A running job is superseded.
 
-        overrides: parameters of `policy`, or of the session's own. model: another one forgets what usage has taught.
+        overrides: parameters of `policy`, or of the session's own. model: another one forgets what usage has taught;
+        so does a policy that measures in another way.
         The view stays the same until the next compaction. Raises UnknownPolicy, InvalidPolicy, InvalidSetting.
         """
         async with self._open(fresh=True) as (links, cache):
@@ -134,7 +135,8 @@ class Moving(Handle):
                 model=old.model if model is None else model,
                 adopt=old.adopt if adopt is None else checked_adopt(adopt),
             )
-            learnt = (meta.calibration or "") if new.model == old.model else ""
+            comparable = (new.model, new.fmt) == (old.model, old.fmt)
+            learnt = (meta.calibration or "") if comparable else ""
             levels = new.thresholds(new.calibration(learnt))
             reply = await self._once(
                 lambda op: links.store.configure(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from offturn import CompactionClient, Pruned, Skipped
+from offturn import CompactionClient, Pruned, Skipped, Usage
 from offturn_engine.formats import get
 from tests.engine.raws import human, says
 from tests.policies.histories import filler, reads, turns
@@ -41,5 +41,16 @@ async def test_the_policy_of_the_session_measures_whatever_the_handle_says(valke
         assert (await other.view()).tokens == in_bytes
         await other.record(turns(1))
         assert (await other.view()).tokens == in_bytes + sum(get("openai-chat", "bytes4").estimate(r) for r in turns(1))
-        own = await client.session("own", format="openai-chat", window=200_000).record(logs)
-        assert own.first_seq == 0
+
+
+async def test_a_policy_that_measures_in_another_way_forgets_what_usage_has_taught(valkey_url: str) -> None:
+    async with CompactionClient.from_url(valkey_url) as client:
+        session = client.session("learnt", format="openai-chat", window=200_000)
+        await session.record(turns(2, each=reads(2, 2_000)))
+        view = await session.view()
+        await session.record([human("on")], usage=Usage(input_tokens=2 * view.tokens), view=view)
+        taught = (await session.view()).tokens
+        await session.configure(policy="claude-code")
+        raws = (await session.view(generation=0)).messages
+        assert (await session.view()).tokens == sum(get("openai-chat", "bytes4").estimate(raw) for raw in raws)
+        assert taught > 1.5 * view.tokens
