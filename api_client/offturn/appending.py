@@ -16,7 +16,7 @@ from offturn.links import Links
 from offturn.overflow import Overflow
 from offturn.recording import BEHIND, UNSURE, Measured, refusal
 from offturn.shrinking import count_of
-from offturn.store.replies import BehindLog, Gone
+from offturn.store.replies import BehindLog, Gone, PathMoved, RecordReply
 from offturn.store.replies import Recorded as Stored
 from offturn.ticket import Ticket
 from offturn.view import View
@@ -92,11 +92,13 @@ class Appending(Handle):
     ) -> Recorded:
         config = cache.config or self._config
         op = self._unsure.op(batch)
-        reply = await self._told(
-            lambda op: links.store.record(
+
+        async def write(op: str) -> RecordReply:
+            return await links.store.record(
                 self.key,
                 op=op,
                 incarnation=cache.incarnation or cache.next_incarnation,
+                redactions=cache.redactions,
                 tail_length=len(cache.log),
                 tail_chain=cache.chain,
                 entries=batch.entries,
@@ -107,9 +109,11 @@ class Appending(Handle):
                 thresholds=measured.thresholds,
                 pace=measured.pace,
                 usage=measured.event,
-            ),
-            op,
-        )
+            )
+
+        while isinstance(reply := await self._told(write, op), PathMoved):
+            await cache.refresh()  # something was redacted: what this handle has read is not there any more
+            _refuse_lost(cache)
         self._unsure.forget()
         if not isinstance(reply, Stored):
             if isinstance(reply, BehindLog | Gone):

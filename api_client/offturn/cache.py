@@ -11,6 +11,7 @@ from typing import Literal
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
 from offturn.errors import Conflict, Refused
+from offturn.store.entries import Redaction
 from offturn.store.errors import StoreFault
 from offturn.store.replies import LogEntry, Mended, Meta, Recorded
 from offturn.store.sessions import SessionStore
@@ -39,6 +40,7 @@ class Cache:
     key: SessionKey
     fmt: Format
     incarnation: int = 0
+    redactions: int = 0
     next_incarnation: int = 1
     chain: str = ""
     meta: Meta | None = None
@@ -95,16 +97,21 @@ class Cache:
         """
         while True:
             snapshot = await self.store.sync(
-                self.key, incarnation=self.incarnation, length=len(self.log), chain=self.chain, touch=True
+                self.key,
+                incarnation=self.incarnation,
+                length=len(self.log),
+                chain=self.chain,
+                redactions=self.redactions,
+                touch=True,
             )
             meta = snapshot.meta
             if meta is None:
-                self._forget(0)
+                self._forget(0, lost=True)
                 self.next_incarnation, self.stale = snapshot.next_incarnation, False
                 return None
             if snapshot.reset or meta.incarnation != self.incarnation:
-                self._forget(meta.incarnation)
-            self.meta = meta
+                self._forget(meta.incarnation, lost=not self._only_redacted(meta))
+            self.meta, self.redactions = meta, meta.redactions
             self._check_format()
             for entry in snapshot.entries:
                 self._read(entry)
@@ -207,19 +214,25 @@ class Cache:
 
     def _read(self, entry: LogEntry) -> None:
         message = self.fmt.parse(entry.raw, index=entry.seq, origin=entry.origin)
-        self._add(message.placed(entry.seq, entry.at), entry.host_id)
+        self._add(message.placed(entry.seq, entry.at), entry.host_id, entry.redacted)
         self.chain = entry.chain
 
-    def _add(self, message: Message, host_id: str | None) -> None:
+    def _add(self, message: Message, host_id: str | None, redacted: Redaction | None = None) -> None:
         self.log.append(message)
         self.ids.append(host_id)
-        self.forms.append(Form(message.raw, self.fmt))
+        self.forms.append(Form(message.raw, self.fmt, was=redacted.size if redacted else None))
 
-    def _forget(self, incarnation: int) -> None:
-        self.lost = self.lost or bool(self.log)
+    def _only_redacted(self, meta: Meta) -> bool:
+        """Are all messages that were read still at their places, though some without their content?"""
+        same = meta.incarnation == self.incarnation and meta.log_len >= len(self.log)
+        return same and meta.redactions != self.redactions
+
+    def _forget(self, incarnation: int, *, lost: bool) -> None:
+        self.lost = self.lost or (lost and bool(self.log))
         self.incarnation = incarnation
+        self.redactions = 0
         self.chain = ""
         self.meta = None
-        self.seen = ()
+        self.seen = () if lost else self.seen
         for known in (self.log, self.ids, self.forms, self.generations, self.passing):
             known.clear()

@@ -121,13 +121,13 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Me
         reason=job.reason,
         focus=claim.focus,
         note=claim.note,
-        failures=claim.attempts - 1,
+        failures=claim.attempts + claim.failures - 1,
     )
     if isinstance(planned, Skip):
         return _undone(planned.reason)
     if isinstance(planned, PruneOnly):
         return await _publish(key, store, claim, job, means, planned.candidate)
-    paid = PaidInSession(store, key, claim.incarnation, progress)
+    paid = PaidInSession(store, key, claim.incarnation, claim.redactions, progress)
     planned, written = await write(planned, job, means, paid)
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
         cause: Cause = "limit" if written.kind == LIMITED else "provider"

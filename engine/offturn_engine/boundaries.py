@@ -67,7 +67,8 @@ def at(path: Sequence[Message], covered: Ranges, start: int, *, system: int, hea
     replay = path[asked].seq if asked is not None and asked < start else None
     kept = _system(path[:start], system) | _head(path[:start], head) | _human(path[:start], human)
     cover = ranges_of(m.seq for i, m in enumerate(path[:start]) if i not in kept and not contains(covered, m.seq))
-    return Split(cover, start, None if asked in kept else replay)
+    visible = asked in kept and not contains(covered, path[asked].seq) if asked is not None else False
+    return Split(cover, start, None if visible else replay)
 
 
 def least_tail(path: Sequence[Message]) -> int:

@@ -27,7 +27,7 @@ from offturn_engine.language import detect
 from offturn_engine.managed import compacted_in_band
 from offturn_engine.messages import Edit, Message
 from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of
-from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER, TOO_DENSE
+from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER, RESTING, TOO_DENSE
 from offturn_engine.prompt import output_cap
 from offturn_engine.protect import newest, with_newest_results
 from offturn_engine.prune import merged, prune
@@ -45,10 +45,11 @@ HEAD_TRIMMED = "head_trimmed"
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Nothing to do, and why: `phases_off`, `below_phase_minimum`, `below_trigger`, `nothing_to_cover`, `no_gain`, `too_dense`.
+    """Nothing to do, and why: `phases_off`, `below_phase_minimum`, `below_trigger`, `nothing_to_cover`, `no_gain`,
+    `resting`, `too_dense`.
 
-    no_gain: no summary could save enough. too_dense: too many summaries in a row have failed, or human words that this
-    policy never cuts are above the ceiling by themselves.
+    no_gain: no summary could save enough. resting: see the outcomes. too_dense: too many summaries in a row have failed,
+    or human words that this policy never cuts are above the ceiling by themselves.
     """
 
     reason: str
@@ -323,7 +324,7 @@ def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: in
 def _step(draft: Draft, parts: Split, policy: Policy, limits: Limits) -> Skip | PruneOnly:
     """Below the trigger: prune all that may go, but only once that frees the minimum gain (cache-friendly steps)."""
     pruned, freed = _pruned(draft, parts, policy, limits, None)
-    return PruneOnly(assemble(pruned)) if freed >= _least_gain(policy, draft.tokens_before) else Skip(NO_GAIN)
+    return PruneOnly(assemble(pruned)) if freed >= _least_gain(policy, draft.tokens_before) else Skip(RESTING)
 
 
 def _least_gain(policy: Policy, view: int) -> float:
@@ -352,7 +353,7 @@ def _tiered(draft: Draft, parts: Split, policy: Policy, limits: Limits, failures
     if found == 3:
         return None
     if candidate is None or before - candidate.rendering.tokens < _least_gain(policy, before):
-        return Skip(NO_GAIN)
+        return Skip(NO_GAIN if found == 2 else RESTING)
     return PruneOnly(candidate)
 
 
