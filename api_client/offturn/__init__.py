@@ -20,6 +20,7 @@ from offturn.errors import (
     InvalidMessage,
     InvalidPolicy,
     InvalidSetting,
+    NotRecorded,
     OffturnError,
     Refused,
     StoreFault,
@@ -31,6 +32,7 @@ from offturn.errors import (
 )
 from offturn.inspecting import Event, Generation, Status
 from offturn.oneshot import fit
+from offturn.outbox import Undelivered
 from offturn.overflow import is_overflow
 from offturn.session import Session
 from offturn.summarizer import EXTRACTIVE, Summarizer
@@ -62,6 +64,7 @@ __all__ = [
     "InvalidMessage",
     "InvalidPolicy",
     "InvalidSetting",
+    "NotRecorded",
     "OffturnError",
     "Outcome",
     "Pruned",
@@ -79,6 +82,7 @@ __all__ = [
     "SummaryRequest",
     "Superseded",
     "Ticket",
+    "Undelivered",
     "UnknownFormat",
     "UnknownPolicy",
     "UnknownVersion",

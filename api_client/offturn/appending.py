@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
 from dataclasses import dataclass
 from typing import Any, Self
 
 from offturn.cache import Cache
+from offturn.config import SessionConfig
 from offturn.entries import Ids, OriginRule, Prepared, listed, prepare
-from offturn.errors import Behind, StoreUnavailable
-from offturn.handle import Handle, T
+from offturn.errors import Behind, Conflict, InvalidMessage, StoreFull, StoreUnavailable
+from offturn.handle import Handle
 from offturn.links import Links
-from offturn.overflow import Overflow
-from offturn.recording import BEHIND, UNSURE, Measured, refusal
-from offturn.shrinking import count_of
-from offturn.store.replies import BehindLog, Gone
+from offturn.loading import requirement
+from offturn.outbox import MAX_MESSAGES, Batch, Undelivered
+from offturn.recording import BEHIND, KEPT, RESTORED, UNSURE, Measured, Moved, refusal
+from offturn.store.replies import BehindLog, Gone, RecordReply
 from offturn.store.replies import Recorded as Stored
 from offturn.ticket import Ticket
+from offturn.usage import Usage
 from offturn.view import View
 from offturn_engine.ranges import Ranges
 from offturn_engine.triggers import Requirement
@@ -27,7 +29,12 @@ class Recorded:
     """What a record did. `first_seq` to `last_seq` were appended; nothing, if `first_seq > last_seq`.
 
     path: seq ranges the session shows; generation: number in force; requirement: is a compaction wanted now?
-    ticket: follows the compaction that this record made due; durable: the store acknowledged it.
+    ticket: follows the compaction that this record made due.
+    durable: the store acknowledged it: a server that syncs its file every second, the default, may lose the last second
+    when its machine loses power or it fails over, and this handle then records that again. False: the store is away and
+    the messages are in this process only (`undelivered`), delivered in order once it is back; seqs are provisional,
+    requirement and generation those last seen.
+    warnings: sentences without content.
     """
 
     first_seq: int
@@ -73,88 +80,198 @@ class Appending(Handle):
         usage: of the call that was made with `view` (default: the last view of this handle), as the SDK gave it; it
         calibrates estimates. origin: who wrote the user-role messages: `human`, `host`, `restore` ... (see the class),
         or a function of the raw message; default: that of the session. expect: seq the next message must get.
+        While the store is away or full the messages are kept in this process, at most 256 or 4 MB of them, and
+        `Recorded.durable` is False; once there is no room, or with `on_outage="raise"`, it raises StoreUnavailable.
         Raises InvalidMessage (index, field), InvalidSetting, Conflict, Behind. After StoreUnavailable make the same
         call again on this object: it takes effect once; from another process it does so with `ids` only.
         """
-        async with self._open() as (links, cache):
-            _refuse_lost(cache)
-            batch = prepare(listed(messages), ids, cache.fmt, self._origin if origin is None else origin)
-            return await self._record(links, cache, batch, self._measured(cache, usage, view), expect)
+        prepared = prepare(listed(messages), ids, self._fmt, self._origin if origin is None else origin)
+        batch = self._batch(prepared, usage, view, expect)
+        self._outbox.batches.append(batch)  # its place is that of the call, whichever call gets its turn first
+        try:
+            async with self._open(before=batch) as (links, cache):
+                return await self._send(links, cache, batch)
+        except (StoreUnavailable, StoreFull) as error:
+            return self._kept(batch, error)
+        except asyncio.CancelledError:
+            self._remember(batch)
+            raise
+        finally:
+            if not batch.kept:
+                self._outbox.drop(batch)
 
-    def _measured(self, cache: Cache, usage: Any = None, view: View | None = None) -> Measured:
-        return Measured.of(usage, view or self._last, cache.meta, cache.config or self._config)
+    def undelivered(self) -> list[Undelivered]:
+        """Messages of this session that only this process has: those the store refused when it was back, then those that
+        wait for it. What was refused stays here until newer messages need its room.
+        """
+        return self._outbox.undelivered()
 
-    async def _record(
-        self, links: Links, cache: Cache, batch: Prepared, measured: Measured, expect: int | None
+    def _batch(
+        self,
+        prepared: Prepared,
+        usage: Any,
+        view: View | None = None,
+        expect: int | None = None,
+        mirrored: bool = False,
+    ) -> Batch:
+        """A record to be sent, under the operation id of the one before if that was the same and may have happened."""
+        return Batch(
+            op=self._unsure.op(prepared),
+            prepared=prepared,
+            config=self._config,
+            usage=usage,
+            view=view or self._last,
+            expect=expect,
+            mirrored=mirrored,
+        )
+
+    async def _send(
+        self, links: Links, cache: Cache, batch: Batch, counted: tuple[int, View] | None = None
     ) -> Recorded:
-        config = cache.config or self._config
-        op = self._unsure.op(batch)
-        reply = await self._told(
+        """Record it. `counted`: a provider's count of a request, and the view it was. Raises what `record` does."""
+        _refuse_lost(cache)
+        config = cache.config or batch.config
+        if counted and cache.meta:
+            measured = Measured.counted(*counted, cache.meta, config)
+        else:
+            measured = Measured.of(batch.usage, batch.view, cache.meta, config)
+        reply = await self._sent(links, cache, batch, config, measured)
+        if isinstance(reply, BehindLog):
+            await cache.refresh()  # which brings back what was lost, or tells that it cannot
+            _refuse_lost(cache)
+            reply = await self._sent(links, cache, batch, config, measured)
+        self._unsure.forget()
+        if not isinstance(reply, Stored):
+            if isinstance(reply, BehindLog | Gone):
+                self._cache = None  # the next call starts from what the store holds
+            raise refusal(reply, batch.prepared)
+        cache.recorded(reply, batch.prepared, measured.calibration)
+        batch.recorded = True
+        if not batch.kept:  # else it was answered when it was kept
+            self._answered(batch)
+        if reply.ring:
+            await links.ring(self.key, reply.request_no)
+        ticket = Ticket(links.store, self.key, reply.request_no) if reply.ring else None
+        return Recorded.of(reply, ticket, (*measured.warnings, *self._warnings(cache)))
+
+    async def _sent(
+        self, links: Links, cache: Cache, batch: Batch, config: SessionConfig, measured: Measured
+    ) -> RecordReply:
+        batch.sent = True
+        return await self._once(
             lambda op: links.store.record(
                 self.key,
                 op=op,
                 incarnation=cache.incarnation or cache.next_incarnation,
                 tail_length=len(cache.log),
                 tail_chain=cache.chain,
-                entries=batch.entries,
-                expect=expect,
+                entries=batch.prepared.entries,
+                expect=batch.expect,
                 config=config.to_json(),
                 calibration=measured.calibration,
                 thresholds=measured.thresholds,
                 usage=measured.event,
             ),
-            op,
+            batch.op,
         )
-        self._unsure.forget()
-        if not isinstance(reply, Stored):
-            if isinstance(reply, BehindLog | Gone):
-                self._cache = None  # the next call starts from what the store holds
-            raise refusal(reply, batch)
-        cache.recorded(reply, batch, measured.calibration)
-        if measured.event or any(message.origin == "assistant" for message in batch.messages):
+
+    async def _deliver(self, links: Links, cache: Cache, before: Batch | None) -> bool:
+        """What the store refuses is told apart from what it could not take: the rest goes on without it."""
+        done = False
+        behind: Behind | None = None
+        for batch in self._outbox.deliverable(before):
+            done = True
+            try:
+                if behind:  # it was said before the host could know
+                    raise behind
+                await self._send(links, cache, batch)
+                self._outbox.drop(batch)
+            except Moved as error:
+                if not batch.mirrored:
+                    self._outbox.refuse(batch, error)
+                self._outbox.drop(batch)  # the list it came from brings it again
+            except (Conflict, InvalidMessage, Behind) as error:
+                behind = error if isinstance(error, Behind) else None
+                self._outbox.refuse(batch, error)
+        return done
+
+    def _kept(self, batch: Batch, error: StoreUnavailable | StoreFull) -> Recorded:
+        """In the outbox, or raised again: as the client was told, or because there is no room."""
+        if self._connector.on_outage == "raise":
+            self._remember(batch)
+            raise _unsure(error, batch) from None
+        seq = self._next_seq(before=batch)
+        try:
+            self._outbox.keep(batch)
+        except StoreUnavailable as full:
+            self._remember(batch)
+            raise _unsure(full, batch) from None
+        self._answered(batch)
+        self._connector.courier.hold(self._outbox, self._redeliver)
+        meta, waiting = self._cache and self._cache.meta, sum(one.weight for one in self._outbox.waiting)
+        return Recorded(
+            first_seq=seq,
+            last_seq=seq + len(batch.prepared.entries) - 1,
+            path=meta.path if meta else (),
+            generation=meta.adopted if meta else 0,
+            requirement=requirement(meta) if meta else "none",
+            ticket=None,
+            durable=False,
+            warnings=(KEPT.format(error, waiting, MAX_MESSAGES),),
+        )
+
+    def _next_seq(self, before: Batch | None = None) -> int:
+        """The provisional seq after what is known, and what waits before this batch."""
+        waiting = 0
+        for batch in self._outbox.batches:
+            if batch is before:
+                break
+            waiting += len(batch.prepared.entries)
+        return (len(self._cache.log) if self._cache else 0) + waiting
+
+    async def _redeliver(self) -> None:
+        async with self._open():
+            pass
+
+    def _remember(self, batch: Batch) -> None:
+        if batch.sent:
+            self._unsure.remember(batch.prepared, batch.op)
+
+    def _answered(self, batch: Batch) -> None:
+        """A model's answer ends a row of overflows, whether or not the store has it yet."""
+        if Usage.from_response(batch.usage) or any(
+            message.origin == "assistant" for message in batch.prepared.messages
+        ):
             self._shrinking.answered()
-        if reply.ring:
-            await links.ring(self.key, reply.request_no)
-        ticket = Ticket(links.store, self.key, reply.request_no) if reply.ring else None
-        return Recorded.of(reply, ticket, (*measured.warnings, *self._warnings(cache)))
 
-    async def _catch_up(self, links: Links, cache: Cache, said: Overflow, sent: View, pending: object) -> int:
-        """Record what is pending, once in a row of overflows, and the provider's count of what was sent.
-
-        Returns the estimate of what was recorded. Whether that held what is pending is not known, so its count teaches nothing where something is.
-        """
-        batch = prepare(listed(pending), None, cache.fmt, self._origin)
-        digests = tuple(entry.digest for entry in batch.entries)
-        new = batch.after(self._shrinking.known(digests))
-        measured = self._measured(cache)
-        if cache.meta and not digests and (count := count_of(said, sent)):
-            measured = Measured.counted(count, sent, cache.meta, cache.config or self._config)
-        if new.entries or measured.calibration:
-            _refuse_lost(cache)
-            await self._record(links, cache, new, measured, None)
-            if cache.stale:
-                await cache.refresh()
-        self._shrinking.pending = digests or self._shrinking.pending
-        return sum(message.tokens for message in new.messages)
+    async def _record(self, links: Links, cache: Cache, batch: Batch, counted: tuple[int, View] | None = None) -> None:
+        """As `_send`, for a call that does more than that."""
+        try:
+            await self._send(links, cache, batch, counted)
+        except StoreUnavailable as error:
+            self._remember(batch)
+            raise _unsure(error, batch) from None
+        except asyncio.CancelledError:
+            self._remember(batch)
+            raise
 
     def _warnings(self, cache: Cache) -> tuple[str, ...]:
-        """What of this handle's settings does not count, because the session keeps those of its first record."""
+        """What of this handle's settings does not count, because the session keeps those of its first record.
+
+        And what the store had lost, once.
+        """
+        restored = (RESTORED.format(cache.restored),) if cache.restored else ()
+        cache.restored = 0
         if cache.config is None:
             assumed = f"no window given: {self._config.window} tokens are assumed, pass window="
-            return () if self._window_given else (assumed,)
+            return restored if self._window_given else (*restored, assumed)
         sizes = () if self._window_given else ("window", "max_output")
         other = [name for name in self._config.differences(cache.config) if name not in sizes]
         if not other:
-            return ()
+            return restored
         names = ", ".join(other)
-        return (f"the session keeps {names} of its first record; this handle was opened with another value",)
-
-    async def _told(self, write: Callable[[str], Awaitable[T]], op: str) -> T:
-        """As `_once`; an error says what a host does about a record that may have taken effect."""
-        try:
-            return await self._once(write, op)
-        except StoreUnavailable as error:
-            raise StoreUnavailable(f"{error}; {UNSURE}") from None
+        told = f"the session keeps {names} of its first record; this handle was opened with another value"
+        return (*restored, told)
 
 
 def _refuse_lost(cache: Cache) -> None:
@@ -162,3 +279,9 @@ def _refuse_lost(cache: Cache) -> None:
     if cache.lost:
         cache.lost = False
         raise Behind(BEHIND)
+
+
+def _unsure(error: StoreUnavailable | StoreFull, batch: Batch) -> StoreUnavailable | StoreFull:
+    """The error, and what a host does about a record that may have taken effect."""
+    may_have = batch.sent and isinstance(error, StoreUnavailable)
+    return StoreUnavailable(f"{error}; {UNSURE}") if may_have else error

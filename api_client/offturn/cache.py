@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
 from offturn.errors import Conflict, Refused
+from offturn.restoring import record_again
 from offturn.store.errors import StoreFault
 from offturn.store.replies import LogEntry, Meta, Recorded
 from offturn.store.sessions import SessionStore
@@ -26,7 +27,10 @@ KEPT_PASSING = 4
 class Cache:
     """The log as read so far (`chain` is its chain hash), the newest meta, and parsed generations.
 
-    `stale`: the store is known to have more. `lost`: it no longer has what was read before. `forms` are the log's
+    `opened`: what a first record would store. `meta` belongs to a log that was read to its end.
+    `stale`: the store is known to have more. `lost`: it no longer has what was read before. `restored`: so many messages
+    were recorded again in a store that had lost them. `waiting`: seqs, at the end of the path, of messages that are not in
+    the store yet. `forms` are the log's
     messages as they are compared with a host's list. `passing` are records of views that were made for one call and not
     committed: the host may hand those back too.
     """
@@ -34,12 +38,15 @@ class Cache:
     store: SessionStore
     key: SessionKey
     fmt: Format
+    opened: SessionConfig
     incarnation: int = 0
     next_incarnation: int = 1
     chain: str = ""
     meta: Meta | None = None
     stale: bool = True
     lost: bool = False
+    restored: int = 0
+    waiting: tuple[int, int] = (0, 0)
     log: list[Message] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
     forms: list[Form] = field(default_factory=list)
@@ -80,10 +87,12 @@ class Cache:
 
     def _ranges(self) -> Iterator[tuple[int, int]]:
         yield from self.meta.path if self.meta else ()
+        yield self.waiting
 
     async def refresh(self) -> Meta | None:
         """Read what is new; None where the session does not exist (yet, or any more).
 
+        What the store had and has lost is recorded again first, where that is sure to be right.
         Raises Conflict where the session holds another format than this handle was opened with, StoreFault where the
         log ends before its length.
         """
@@ -92,18 +101,22 @@ class Cache:
                 self.key, incarnation=self.incarnation, length=len(self.log), chain=self.chain
             )
             meta = snapshot.meta
+            if self.log and (meta is None or snapshot.reset):
+                again = await record_again(self, snapshot)
+                if again is not None:
+                    self.restored += again
+                    continue
             if meta is None:
                 self._forget(0)
                 self.next_incarnation, self.stale = snapshot.next_incarnation, False
                 return None
             if snapshot.reset or meta.incarnation != self.incarnation:
                 self._forget(meta.incarnation)
-            self.meta = meta
-            self._check_format()
+            self._check_format(meta)
             for entry in snapshot.entries:
                 self._read(entry)
             if not snapshot.more:
-                self.stale = False
+                self.meta, self.stale = meta, False
                 return meta
             if not snapshot.entries:
                 raise StoreFault(
@@ -161,9 +174,9 @@ class Cache:
         if len(self.generations) > KEPT_GENERATIONS:
             self.generations.popitem(last=False)
 
-    def _check_format(self) -> None:
-        config = self.config
-        if config is not None and config.format != self.fmt.name:
+    def _check_format(self, meta: Meta) -> None:
+        config = SessionConfig.from_json(meta.config)
+        if config.format != self.fmt.name:
             raise Conflict(
                 f"session {self.key.member!r} holds {config.format!r} messages and was opened with format "
                 f"{self.fmt.name!r}: open it with the one it was created with"

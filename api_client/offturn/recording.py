@@ -19,6 +19,11 @@ UNSURE = (
     "whether the messages were recorded is not known: make the same call again on the same session object, it takes "
     "effect once; a call from another process does so only with ids="
 )
+KEPT = (
+    "{}: the messages are kept in this process until the store takes them, and lost if it ends before: {} of {} wait, "
+    "undelivered() has them"
+)
+RESTORED = "the store had lost the newest {} messages of this session, as after a failover: they were recorded again"
 BEHIND = "the store's log is not the one this handle has read; nothing was written: look at view(), then go on"
 
 
@@ -38,17 +43,17 @@ class Measured:
         measured = Usage.from_response(usage)
         if measured is None:
             warnings = () if usage is None else ("usage was not understood: pass the SDK's response or Usage(...)",)
-            return cls(thresholds=None if meta else _levels(config, known), warnings=warnings)
+            return cls(thresholds=None if meta else levels(config, known), warnings=warnings)
         if view is not None and view.estimate:
             known = known.observe(view.estimate, measured.input_tokens, view.declared)
-        return cls(calibration=known.model_dump_json(), thresholds=_levels(config, known), event=_event(measured, view))
+        return cls(calibration=known.model_dump_json(), thresholds=levels(config, known), event=_event(measured, view))
 
     @classmethod
     def counted(cls, tokens: int, view: View, meta: Meta | None, config: SessionConfig) -> Measured:
         """From a provider's count of a request it refused: it calibrates as usage does, and was not paid."""
         known = config.calibration(meta.calibration if meta else None)
         known = known.observe(view.estimate, tokens, view.declared)
-        return cls(calibration=known.model_dump_json(), thresholds=_levels(config, known))
+        return cls(calibration=known.model_dump_json(), thresholds=levels(config, known))
 
 
 class Moved(Conflict):
@@ -56,22 +61,27 @@ class Moved(Conflict):
 
 
 class Unsure:
-    """Remembers the operation of a record whose reply was lost, so that the host's own retry is the same operation."""
+    """Remembers the operation of a record whose outcome is not known, so that the host's own retry is the same operation."""
 
     def __init__(self) -> None:
         self._digests: tuple[str, ...] = ()
         self._op = ""
 
     def op(self, batch: Prepared) -> str:
-        """The operation id for this batch: a new one, unless the batch before was the same and got no reply."""
-        digests = tuple(entry.digest for entry in batch.entries)
-        if not self._op or digests != self._digests:
-            self._op, self._digests = token_hex(16), digests
-        return self._op
+        """The operation id for this batch: a new one, unless the last unsure one was the same."""
+        return self._op if self._op and _digests(batch) == self._digests else token_hex(16)
+
+    def remember(self, batch: Prepared, op: str) -> None:
+        """No reply came."""
+        self._op, self._digests = op, _digests(batch)
 
     def forget(self) -> None:
         """A reply came."""
         self._op, self._digests = "", ()
+
+
+def _digests(batch: Prepared) -> tuple[str, ...]:
+    return tuple(entry.digest for entry in batch.entries)
 
 
 def refusal(reply: RecordReply, batch: Prepared) -> Exception:
@@ -92,9 +102,10 @@ def refusal(reply: RecordReply, batch: Prepared) -> Exception:
             return Conflict("the session was purged while this handle was open; nothing was written")
 
 
-def _levels(config: SessionConfig, calibration: Calibration) -> tuple[int, int, int]:
-    levels = config.thresholds(calibration)
-    return levels.soft, levels.hard, levels.growth
+def levels(config: SessionConfig, calibration: Calibration) -> tuple[int, int, int]:
+    """Trigger levels as a record carries them: soft, hard, growth, in estimate units."""
+    found = config.thresholds(calibration)
+    return found.soft, found.hard, found.growth
 
 
 def _event(measured: Usage, view: View | None) -> str:

@@ -11,16 +11,17 @@ from dataclasses import replace
 from typing import Any
 
 from offturn import inspecting
-from offturn.appending import Appending
+from offturn.away import Away
 from offturn.cache import Cache
-from offturn.entries import Ids, prepare
-from offturn.errors import Conflict, InvalidSetting, Refused
+from offturn.entries import Ids, listed, prepare
+from offturn.errors import Conflict, InvalidSetting, Refused, StoreFull, StoreUnavailable
 from offturn.links import Links
 from offturn.matching import Recognised, recognise
 from offturn.moving import Moving
 from offturn.overflow import Overflow, unrecognised
 from offturn.recording import Moved
-from offturn.showing import require_room, show
+from offturn.showing import require_room
+from offturn.shrinking import count_of
 from offturn.store.replies import Gone, RolledBack
 from offturn.ticket import Ticket
 from offturn.view import Options, View
@@ -28,13 +29,12 @@ from offturn_engine.groups import group_is_open
 from offturn_engine.messages import Json
 
 REASONS = ("manual", "phase", "threshold")
-LOST = "the store no longer holds messages this handle has seen: it lost writes, or the session was purged"
 OPEN = "a tool group is open: covered up to the last closed one"
 MIRROR_TRIES = 5
 LONGEST_NOTE = 4_000  # characters of a note or focus
 
 
-class Session(Appending, Moving):
+class Session(Away, Moving):
     """A handle, from `CompactionClient.session`; cheap, one per session and process. Its calls run one after the other.
 
     Before each model call: `record` what is new and send what `view` gives, or give your own list to `mirror` and send
@@ -50,8 +50,12 @@ class Session(Appending, Moving):
     Handles such as `m181` stand in a view for what it left out; `recall` gives the text behind one, to a person or to
     the model by a tool of yours.
 
+    While the store is away `record` keeps the messages in this process, and `view`, `mirror` and `overflow` give a view
+    of what it knows (`View.stale`): see `CompactionClient.from_url`, on_outage. What was kept is recorded, in order, before
+    the next call that finds the store back, and by the client in the background. All other methods need the store.
     Every method may raise StoreUnavailable (no answer within the client's timeout), StoreFull, StoreFault, Closed,
-    UnknownVersion, and Conflict where the session holds another format.
+    UnknownVersion, and Conflict where the session holds another format; NotRecorded, once, where the store refused what
+    was kept.
     """
 
     async def view(
@@ -74,8 +78,11 @@ class Session(Appending, Moving):
         take a larger window, or record an answer ("That was too long, please send a file."): answered, it may be cut.
         """
         options = Options(window=window, max_output=max_output, system=system, tools=tools, generation=generation)
-        async with self._open(fresh=True) as (_, cache):
-            return await self._show(cache, options)
+        try:
+            async with self._open(fresh=True) as (_, cache):
+                return await self._show(cache, options)
+        except (StoreUnavailable, StoreFull) as error:
+            return await self._view_away(error, options)
 
     async def mirror(
         self,
@@ -98,10 +105,13 @@ class Session(Appending, Moving):
         raise; after CannotFit the new messages are recorded, put the answer that `view` speaks of into the list too.
         """
         options = Options(window=window, max_output=max_output, system=system, tools=tools)
-        async with self._open(fresh=True) as (links, cache):
-            found = await self._mirrored(links, cache, history, ids, usage)
-            view = await self._show(cache, replace(options, lead=found.system))
-            return replace(view, behind=found.behind)
+        try:
+            async with self._open(fresh=True) as (links, cache):
+                found = await self._mirrored(links, cache, history, ids, usage)
+                view = await self._show(cache, replace(options, lead=found.system))
+                return replace(view, behind=found.behind)
+        except (StoreUnavailable, StoreFull) as error:
+            return await self._mirror_away(error, history, ids, usage, options)
 
     async def overflow(self, error_or_response: Any, *, sent: View, pending: object = ()) -> View:
         """A smaller view, after the provider said that `sent` was too long: send that instead.
@@ -121,12 +131,24 @@ class Session(Appending, Moving):
             raise unrecognised(error_or_response)
         if not isinstance(sent, View):
             raise InvalidSetting(f"sent is a {type(sent).__name__}: give the View that was sent")
-        async with self._open(fresh=True) as (links, cache):
-            added = await self._catch_up(links, cache, said, sent, pending)
-            config = cache.config or self._config
-            view = await self._show(cache, self._shrinking.next(cache, config, said, sent, added))
-            self._shrinking.made(view)
-            return view
+        prepared = prepare(listed(pending), None, self._fmt, self._origin)
+        digests = tuple(entry.digest for entry in prepared.entries)
+        batch = self._batch(prepared.after(self._shrinking.known(digests)), None)
+        # Whether what was sent held what is pending is not known, so its count teaches nothing where something is.
+        count = None if digests else count_of(said, sent)
+        try:
+            async with self._open(fresh=True) as (links, cache):
+                if batch.prepared.entries or (count and cache.meta):
+                    await self._record(links, cache, batch, (count, sent) if count else None)
+                    if cache.stale:
+                        await cache.refresh()
+                self._shrinking.pending = digests or self._shrinking.pending
+                view = await self._show(cache, self._smaller(cache, said, sent, batch))
+        except (StoreUnavailable, StoreFull) as error:
+            self._keep_pending(error, batch, digests)
+            view = await self._overflow_away(error, said, sent, batch)
+        self._shrinking.made(view)
+        return view
 
     async def phase_done(
         self, note: str = "", *, history: Sequence[Any] | None = None, usage: Any = None, focus: str | None = None
@@ -196,20 +218,6 @@ class Session(Appending, Moving):
         links = await self._connector.links()
         return await links.store.events(self.key, after=after, limit=limit)
 
-    async def _show(self, cache: Cache, options: Options) -> View:
-        config = cache.config or self._config
-        options, limited = self._shrinking.limited(config, options)
-        view = await show(cache, config, options)
-        same = 0
-        for old, new in zip(self._last.messages if self._last else (), view.messages, strict=False):
-            if old != new:
-                break
-            same += 1
-        warnings = (*view.warnings, *limited, *self._warnings(cache), *([LOST] if cache.lost else []))
-        cache.lost = False
-        self._last = replace(view, prefix=same, warnings=warnings)
-        return self._last
-
     async def _mirrored(
         self, links: Links, cache: Cache, history: Sequence[Any], ids: Ids | None, usage: Any
     ) -> Recognised:
@@ -218,11 +226,8 @@ class Session(Appending, Moving):
             found = await recognise(cache, history, ids)
             if not found.new and usage is None:
                 break
-            new_ids = None if ids is None or not found.new else ids[found.start :]
-            batch = prepare(found.new, new_ids, cache.fmt, self._origin, found.start)
-            measured = self._measured(cache, usage)
             try:
-                await self._record(links, cache, batch, measured, len(cache.log) if found.new else None)
+                await self._record(links, cache, self._mirrored_batch(cache, found, ids, usage))
                 break
             except Moved:
                 if not tries_left:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 from secrets import token_hex
@@ -12,6 +13,7 @@ from offturn.config import SessionConfig
 from offturn.errors import Refused
 from offturn.store.replies import Adopted, Committed, Meta
 from offturn.view import Options, View
+from offturn_engine.accept import accept
 from offturn_engine.compaction import Compaction
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import CannotFit
@@ -64,13 +66,16 @@ def room(config: SessionConfig, calibration: Calibration, fmt: Format, options: 
     return Room(sized, calibration.model_copy(update={"overhead": overhead}), limit, declared)
 
 
-async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
-    """The view of what the cache holds. Raises CannotFit, InvalidPolicy, and Refused for a generation not kept."""
+async def show(cache: Cache, config: SessionConfig, options: Options, *, offline: bool = False) -> View:
+    """The view of what the cache holds; `offline`: without a store to write to.
+
+    Raises CannotFit, InvalidPolicy, and Refused for a generation not kept.
+    """
     calibration = config.calibration(cache.meta.calibration if cache.meta else None)
     space = room(config, calibration, cache.fmt, options)
-    if options.generation is None and _may_adopt(cache, config):
+    if options.generation is None and not offline and _may_adopt(cache, config):
         await _adopt(cache)
-    own = options.generation is None and options.window in (None, config.window)
+    own = options.generation is None and options.window in (None, config.window) and not offline
     tries = EMERGENCY_TRIES if own else 0
     gave_way: tuple[str, ...] = ()
     while True:
@@ -196,12 +201,23 @@ async def _passing(cache: Cache, base: Compaction, space: Room, options: Options
     return record, _led(made.rendering, options.lead)
 
 
+def _accepted(
+    path: list[Message], base: Compaction, fmt: Format, space: Room, lead: tuple[RawMessage, ...]
+) -> Compaction:
+    """What gave way, fit to be committed. It gains what the request needed, so that no other gain is asked for."""
+    candidate = give_way(path, base, fmt, space, lead)
+    if rejected := accept(candidate, minimum_gain=-math.inf):
+        names = ", ".join(rejected.broken) or rejected.reason
+        raise Refused(f"no view that fits keeps every promise ({names}): a bug of offturn's, nothing was written")
+    return candidate.compaction
+
+
 async def _publish(cache: Cache, space: Room, options: Options) -> None:
     """Commit a provisional generation that fits now, so that every process of the host sees the same one."""
     meta = cache.meta
     assert meta is not None
     base = await cache.generation(meta.current)
-    made = (await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)).compaction
+    made = await asyncio.to_thread(_accepted, cache.path, base, cache.fmt, space, options.lead)
     nonce = token_hex(16)
     reply = await cache.store.commit(
         cache.key,

@@ -164,8 +164,8 @@ async def test_the_client_sends_a_write_again(client: CompactionClient, redis: R
     assert await stored(redis, "chat") == [human("a"), says("b")]
 
 
-async def test_the_hosts_own_retry_takes_effect_once(client: CompactionClient, redis: Redis) -> None:
-    session = client.session("chat", format="openai-chat", window=WINDOW)
+async def test_the_hosts_own_retry_takes_effect_once(strict: CompactionClient, redis: Redis) -> None:
+    session = strict.session("chat", format="openai-chat", window=WINDOW)
     store = await forgetful(session)
     store.forget = 2
     with pytest.raises(StoreUnavailable, match=r"make the same call again on the same session object.*ids="):
@@ -178,8 +178,8 @@ async def test_the_hosts_own_retry_takes_effect_once(client: CompactionClient, r
     assert list((await session.view()).messages) == [human("a"), says("b")] * 2
 
 
-async def test_after_a_lost_reply_another_record_is_another_one(client: CompactionClient, redis: Redis) -> None:
-    session = client.session("chat", format="openai-chat", window=WINDOW)
+async def test_after_a_lost_reply_another_record_is_another_one(strict: CompactionClient, redis: Redis) -> None:
+    session = strict.session("chat", format="openai-chat", window=WINDOW)
     store = await forgetful(session)
     store.forget = 2
     with pytest.raises(StoreUnavailable):
@@ -214,12 +214,15 @@ async def test_an_unreachable_store_is_said_in_time() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         url = f"redis://127.0.0.1:{nobody.getsockname()[1]}/0"
-        async with CompactionClient.from_url(url, timeout=0.2) as client:
+        async with CompactionClient.from_url(url, timeout=0.2, on_outage="raise") as client:
             await every_call(client.session("chat", format="openai-chat", window=WINDOW), client)
 
 
 async def test_a_silent_store_is_said_in_time(redis: Redis, valkey_url: str) -> None:
-    async with proxy(valkey_url) as between, CompactionClient.from_url(between.url, timeout=0.2) as client:
+    async with (
+        proxy(valkey_url) as between,
+        CompactionClient.from_url(between.url, timeout=0.2, on_outage="raise") as client,
+    ):
         session = client.session("chat", format="openai-chat", window=WINDOW)
         await session.record(human("before"))
         await session.view()
@@ -274,7 +277,7 @@ async def test_a_store_that_lost_writes_is_told_once_and_read_again(
 async def test_a_view_tells_of_lost_writes_and_mirror_brings_them_back(client: CompactionClient, redis: Redis) -> None:
     session = client.session("chat", format="openai-chat", window=WINDOW)
     await session.record([human("a"), says("b")])
-    await redis.flushall()
+    await client.session("chat", format="openai-chat", window=WINDOW).purge()
     empty = await session.view()
     again = await session.mirror([human("a"), says("b"), human("c")])
 

@@ -32,7 +32,11 @@ def with_client(
 
     async def run() -> T:
         async with CompactionClient.from_url(
-            settings.store_url, queue=settings.queue_url, tenant=settings.tenant, timeout=settings.timeout
+            settings.store_url,
+            queue=settings.queue_url,
+            tenant=settings.tenant,
+            timeout=settings.timeout,
+            on_outage="raise",  # a command that ends keeps nothing for later
         ) as client:
             return await work(client)
 

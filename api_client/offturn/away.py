@@ -1,0 +1,168 @@
+"""What a host gets while the store is away: views of what this process knows. Nothing is committed or adopted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from offturn.appending import Appending
+from offturn.cache import Cache
+from offturn.entries import Ids, Prepared, prepare
+from offturn.errors import Conflict, StoreFull, StoreUnavailable
+from offturn.matching import Recognised, recognise
+from offturn.outbox import Batch
+from offturn.overflow import Overflow
+from offturn.showing import show
+from offturn.store.sessions import SessionStore
+from offturn.view import Options, View
+from offturn_engine.compaction import Compaction
+from offturn_engine.match import Form
+
+STALE = "{}: this view is of what this process knows, {} of its messages wait for the store"
+LOST = "the store no longer holds messages this handle has seen: it lost writes, or the session was purged"
+UNKNOWN = "{}: this process does not know the session well enough to tell what of the list is new, nothing was recorded"
+NO_ROOM = "{}: what is new in the list was not kept, the next list brings it again"
+
+
+class _NoStore:
+    """Has no generation that is not cached."""
+
+    async def generation(self, *_: Any) -> Compaction | None:
+        return None
+
+
+class Away(Appending):
+    """The part of a session that shows something, with and without a store."""
+
+    async def _show(self, cache: Cache, options: Options, *, stale: str = "") -> View:
+        """The view; `stale`: the warning of one that was made without the store."""
+        config = cache.config or self._config
+        options, limited = self._shrinking.limited(config, options)
+        view = await show(cache, config, options, offline=bool(stale))
+        same = 0
+        for old, new in zip(self._last.messages if self._last else (), view.messages, strict=False):
+            if old != new:
+                break
+            same += 1
+        told = ([LOST] if cache.lost else []) + ([stale] if stale else [])
+        cache.lost = False
+        warnings = (*view.warnings, *limited, *self._warnings(cache), *told)
+        self._last = replace(view, prefix=same, warnings=warnings, stale=bool(stale))
+        return self._last
+
+    async def _view_away(self, error: StoreUnavailable | StoreFull, options: Options) -> View:
+        """Of what was read and what waits. Raises the error again where that is nothing, or as the client was told."""
+        self._refuse_outage(error)
+        cache = self._offline()
+        wanted = options.generation
+        if not cache.path or (wanted and not _known(cache, wanted)):
+            raise error
+        return await self._show(cache, options, stale=self._stale(error))
+
+    async def _mirror_away(
+        self, error: StoreUnavailable | StoreFull, history: Sequence[Any], ids: Ids | None, usage: Any, options: Options
+    ) -> View:
+        """Of the session with the list's new messages, which are kept; of the list alone where that cannot be told."""
+        self._refuse_outage(error)
+        cache = self._offline()
+        try:
+            found = await recognise(cache, history, ids)
+        except Conflict:
+            found = None
+        if found is None or not cache.path:
+            prepared = prepare(history, ids, self._fmt, self._origin)
+            if not prepared.messages:
+                raise error
+            return await self._show(self._list_only(prepared), options, stale=UNKNOWN.format(error))
+        told = self._keep_new(error, cache, found, ids, usage)
+        view = await self._show(self._offline(), replace(options, lead=found.system), stale=told or self._stale(error))
+        return replace(view, behind=found.behind)
+
+    def _keep_pending(self, error: StoreUnavailable | StoreFull, batch: Batch, digests: tuple[str, ...]) -> None:
+        """What an overflow was to record first; `digests` are those of all its pending messages."""
+        self._refuse_outage(error)
+        if batch.prepared.messages and not batch.recorded:
+            self._kept(batch, error)
+        self._shrinking.pending = digests or self._shrinking.pending
+
+    async def _overflow_away(
+        self, error: StoreUnavailable | StoreFull, said: Overflow, sent: View, batch: Batch
+    ) -> View:
+        """A smaller view, of what was read, what waits, and what is pending now."""
+        cache = self._offline()
+        if not cache.path:
+            raise error
+        return await self._show(cache, self._smaller(cache, said, sent, batch), stale=self._stale(error))
+
+    def _smaller(self, cache: Cache, said: Overflow, sent: View, batch: Batch) -> Options:
+        """What the view after an overflow has to keep to. Raises CannotFit at the end of a row."""
+        added = sum(message.tokens for message in batch.prepared.messages)
+        return self._shrinking.next(cache, cache.config or self._config, said, sent, added)
+
+    def _keep_new(
+        self, error: StoreUnavailable | StoreFull, cache: Cache, found: Recognised, ids: Ids | None, usage: Any
+    ) -> str:
+        """What of the list is new goes into the outbox; a warning where it has no room."""
+        if not found.new and usage is None:
+            return ""
+        batch = self._mirrored_batch(cache, found, ids, usage)
+        try:
+            self._kept(batch, error)
+        except StoreUnavailable as full:
+            return NO_ROOM.format(full)
+        return ""
+
+    def _mirrored_batch(self, cache: Cache, found: Recognised, ids: Ids | None, usage: Any) -> Batch:
+        """What is new in a host's list, for the end of the log as this cache has it."""
+        new_ids = None if ids is None or not found.new else ids[found.start :]
+        prepared = prepare(found.new, new_ids, self._fmt, self._origin, found.start)
+        return self._batch(prepared, usage, expect=len(cache.log) if found.new else None, mirrored=True)
+
+    def _refuse_outage(self, error: StoreUnavailable | StoreFull) -> None:
+        if self._connector.on_outage == "raise":
+            raise error
+
+    def _stale(self, error: Exception) -> str:
+        waiting = sum(len(batch.prepared.messages) for batch in self._outbox.waiting)
+        return STALE.format(error, waiting)
+
+    def _offline(self) -> Cache:
+        """What was read of the session, and behind it what waits for the store."""
+        made, known = self._blank(), self._cache
+        if known is not None:
+            made.log, made.ids, made.forms = list(known.log), list(known.ids), list(known.forms)
+            made.generations, made.passing = known.generations, known.passing
+            if known.meta:
+                shown = known.meta.adopted if _known(known, known.meta.adopted) else 0
+                made.meta = replace(known.meta, adopted=shown, current=shown)
+        for batch in self._outbox.waiting:
+            _append(made, batch.prepared)
+        made.waiting = (len(known.log) if known else 0, len(made.log))
+        return made
+
+    def _list_only(self, prepared: Prepared) -> Cache:
+        """A host's list in the place of the session, whose settings and calibration count."""
+        made, meta = self._blank(), self._cache and self._cache.meta
+        made.meta = replace(meta, path=(), adopted=0, current=0) if meta else None
+        _append(made, prepared)
+        made.waiting = (0, len(made.log))
+        return made
+
+    def _blank(self) -> Cache:
+        made = Cache(cast("SessionStore", _NoStore()), self.key, self._fmt, self._config)
+        made.stale = False
+        return made
+
+
+def _known(cache: Cache, number: int) -> bool:
+    """Is this generation's record in the cache?"""
+    info = cache.meta.generations.get(number) if cache.meta else None
+    return number == 0 or (info is not None and (number, info.nonce) in cache.generations)
+
+
+def _append(cache: Cache, prepared: Prepared) -> None:
+    for message, entry in zip(prepared.messages, prepared.entries, strict=True):
+        cache.log.append(message.placed(len(cache.log)))
+        cache.ids.append(entry.host_id)
+        cache.forms.append(Form(message.raw, cache.fmt))
