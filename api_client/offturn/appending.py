@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.entries import Ids, OriginRule, Prepared, listed, prepare
-from offturn.errors import Behind, Conflict, InvalidMessage, StoreFull, StoreUnavailable
+from offturn.errors import Behind, Conflict, InvalidMessage, OffturnError, StoreFull, StoreUnavailable
 from offturn.handle import Handle
 from offturn.links import Links
 from offturn.loading import requirement
@@ -147,6 +148,9 @@ class Appending(Handle):
             raise refusal(reply, batch.prepared)
         cache.recorded(reply, batch.prepared, measured.calibration)
         batch.recorded = True
+        if cache.owed:  # others were there before: what this handle does not know it could not bring back
+            with suppress(OffturnError):
+                await cache.refresh()
         if not batch.kept:  # else it was answered when it was kept
             self._answered(batch)
         if reply.ring:

@@ -138,7 +138,7 @@ class Away(Appending):
                 made.meta = replace(known.meta, adopted=shown, current=shown)
         for batch in self._outbox.waiting:
             _append(made, batch.prepared)
-        made.waiting = (len(known.log) if known else 0, len(made.log))
+        made.waiting = (known.recorded_from if known else 0, len(made.log))
         return made
 
     def _list_only(self, prepared: Prepared) -> Cache:

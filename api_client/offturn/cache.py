@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from offturn.config import SessionConfig
-from offturn.entries import Prepared
+from offturn.entries import Prepared, entry_of
 from offturn.errors import Conflict, Refused
 from offturn.restoring import record_again
 from offturn.store.errors import StoreFault
 from offturn.store.replies import LogEntry, Meta, Recorded
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
+from offturn_engine.chain import chain
 from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
@@ -46,6 +47,8 @@ class Cache:
     stale: bool = True
     lost: bool = False
     restored: int = 0
+    owed: tuple[int, str] | None = None
+    partial: bool = False
     waiting: tuple[int, int] = (0, 0)
     log: list[Message] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
@@ -85,6 +88,11 @@ class Cache:
         """The host's ids of the path's messages."""
         return [host_id for low, high in self._ranges() for host_id in self.ids[low:high]]
 
+    @property
+    def recorded_from(self) -> int:
+        """From this seq to the log's end this handle has recorded since it read `meta`: it is on the path."""
+        return len(self.log) if self.partial else (self.meta.log_len if self.meta else 0)
+
     def _ranges(self) -> Iterator[tuple[int, int]]:
         yield from self.meta.path if self.meta else ()
         yield self.waiting
@@ -115,8 +123,10 @@ class Cache:
             self._check_format(meta)
             for entry in snapshot.entries:
                 self._read(entry)
+            self.partial = snapshot.more
             if not snapshot.more:
                 self.meta, self.stale = meta, False
+                self._check_owed()
                 return meta
             if not snapshot.entries:
                 raise StoreFault(
@@ -130,7 +140,10 @@ class Cache:
         `stale` afterwards: the session is new, or others have changed it too, so that `refresh` has to tell.
         """
         self.stale = True
-        if reply.incarnation != (self.incarnation or self.next_incarnation) or reply.first_seq != len(self.log):
+        if reply.incarnation != (self.incarnation or self.next_incarnation):
+            return
+        if reply.first_seq != len(self.log):
+            self.owed = reply.length, reply.chain
             return
         self.incarnation = reply.incarnation
         for message, entry, seq in zip(batch.messages, batch.entries, reply.seqs, strict=True):
@@ -174,6 +187,15 @@ class Cache:
         if len(self.generations) > KEPT_GENERATIONS:
             self.generations.popitem(last=False)
 
+    def _check_owed(self) -> None:
+        """Is what was acknowledged unread in the log that was read now?"""
+        if self.owed is None:
+            return
+        (length, acknowledged), self.owed = self.owed, None
+        known = zip(self.log[:length], self.ids[:length], strict=True)
+        if len(self.log) < length or chain(entry_of(*one).digest for one in known) != acknowledged:
+            self.lost = True
+
     def _check_format(self, meta: Meta) -> None:
         config = SessionConfig.from_json(meta.config)
         if config.format != self.fmt.name:
@@ -193,9 +215,11 @@ class Cache:
         self.forms.append(Form(message.raw, self.fmt))
 
     def _forget(self, incarnation: int) -> None:
-        self.lost = self.lost or bool(self.log)
+        self.lost = self.lost or bool(self.log or self.owed)
+        self.owed = None
         self.incarnation = incarnation
         self.chain = ""
         self.meta = None
+        self.partial = False
         for known in (self.log, self.ids, self.forms, self.generations, self.passing):
             known.clear()

@@ -64,7 +64,12 @@ def _missing(cache: Cache, found: Snapshot) -> list[NewEntry]:
     meta = found.meta
     length = meta.log_len if meta else 0
     incarnation = meta.incarnation if meta else found.next_incarnation
-    if incarnation != cache.incarnation or length >= len(cache.log) or len(cache.log) - length > MAX_MESSAGES:
+    if (
+        cache.partial
+        or incarnation != cache.incarnation
+        or length >= len(cache.log)
+        or len(cache.log) - length > MAX_MESSAGES
+    ):
         return []
     path = _path(cache)
     if (meta.path if meta else ()) != _before(path, length) or not _ends_with(path, length, len(cache.log)):
@@ -80,7 +85,7 @@ def _missing(cache: Cache, found: Snapshot) -> list[NewEntry]:
 
 def _path(cache: Cache) -> Ranges:
     """The cached path, with what this handle has recorded since it was read."""
-    known, length = (cache.meta.path, cache.meta.log_len) if cache.meta else ((), 0)
+    known, length = cache.meta.path if cache.meta else (), cache.recorded_from
     if known and known[-1][1] == length:
         return (*known[:-1], (known[-1][0], len(cache.log)))
     return known if length == len(cache.log) else (*known, (length, len(cache.log)))
