@@ -123,6 +123,7 @@ class Appending(Handle):
             usage=usage,
             view=view or self._last,
             expect=expect,
+            at=len(self._cache.log) if self._cache else 0,
             mirrored=mirrored,
         )
 

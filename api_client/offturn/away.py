@@ -48,7 +48,8 @@ class Away(Appending):
         told = ([LOST] if cache.lost else []) + ([stale] if stale else [])
         cache.lost = False
         warnings = (*view.warnings, *limited, *self._warnings(cache), *told)
-        self._last = replace(view, prefix=same, warnings=warnings, stale=bool(stale))
+        name = f"{view.id}+{cache.waiting[1] - cache.waiting[0]}" if stale else view.id
+        self._last = replace(view, id=name, prefix=same, warnings=warnings, stale=bool(stale))
         return self._last
 
     async def _view_away(self, error: StoreUnavailable | StoreFull, options: Options) -> View:
@@ -137,7 +138,8 @@ class Away(Appending):
                 shown = known.meta.adopted if _known(known, known.meta.adopted) else 0
                 made.meta = replace(known.meta, adopted=shown, current=shown)
         for batch in self._outbox.waiting:
-            _append(made, batch.prepared)
+            if not (batch.sent and _has(made, batch)):
+                _append(made, batch.prepared)
         made.waiting = (known.recorded_from if known else 0, len(made.log))
         return made
 
@@ -159,6 +161,13 @@ def _known(cache: Cache, number: int) -> bool:
     """Is this generation's record in the cache?"""
     info = cache.meta.generations.get(number) if cache.meta else None
     return number == 0 or (info is not None and (number, info.nonce) in cache.generations)
+
+
+def _has(cache: Cache, batch: Batch) -> bool:
+    """Was it recorded all the same, and read meanwhile?"""
+    raws = [message.raw for message in batch.prepared.messages]
+    log = [message.raw for message in cache.log[batch.at :]]
+    return any(log[start : start + len(raws)] == raws for start in range(len(log) - len(raws) + 1))
 
 
 def _append(cache: Cache, prepared: Prepared) -> None:

@@ -62,9 +62,10 @@ class Courier:
 
     async def _run(self) -> None:
         delay = FIRST_SECONDS
-        while any(outbox.waiting for outbox, _ in self._held.values()):
+        await asyncio.sleep(delay)
+        while not await self._round():
+            delay = min(2 * delay, LONGEST_SECONDS)
             await asyncio.sleep(delay)
-            delay = FIRST_SECONDS if await self._round() else min(2 * delay, LONGEST_SECONDS)
 
     async def _round(self) -> bool:
         """Deliver each session's; False where the store did not take all of it."""

@@ -38,7 +38,7 @@ class Undelivered:
 class Batch:
     """One record: its operation id stays the same however often it is sent.
 
-    kept: the call that made it has returned, so that others deliver it. sent: what became of it may be unknown, until it
+    at: length of the log that was known when it was made. kept: the call that made it has returned, so that others deliver it. sent: what became of it may be unknown, until it
     is recorded.
     mirrored: it came from a host's whole list, which brings it again.
     """
@@ -49,6 +49,7 @@ class Batch:
     usage: Any = None
     view: View | None = None
     expect: int | None = None
+    at: int = 0
     mirrored: bool = False
     kept: bool = False
     sent: bool = False

@@ -13,6 +13,7 @@ from typing import Any
 from offturn import inspecting
 from offturn.away import Away
 from offturn.cache import Cache
+from offturn.deadline import one_call
 from offturn.entries import Ids, listed, prepare
 from offturn.errors import Conflict, InvalidSetting, Refused, StoreFull, StoreUnavailable
 from offturn.links import Links
@@ -158,11 +159,13 @@ class Session(Away, Moving):
         history: the host's list, mirrored first. With a tool group open it covers up to the last closed one, and a
         warning of the ticket says so. Raises what `mirror` and `request` raise.
         """
-        if history is not None:
-            await self.mirror(history, usage=usage)
-        elif usage is not None:
-            await self.record([], usage=usage)
-        return await self._request("phase", focus, note)
+        await self._connector.links()
+        with one_call(self._connector.timeout):
+            if history is not None:
+                await self.mirror(history, usage=usage)
+            elif usage is not None:
+                await self.record([], usage=usage)
+            return await self._request("phase", focus, note)
 
     async def request(self, reason: str = "manual", *, focus: str | None = None) -> Ticket:
         """Ask for a compaction. The ticket tells what becomes of it.

@@ -200,3 +200,42 @@ async def test_a_tool_call_and_its_result_are_kept_apart_and_delivered_in_order(
     assert [len(open_view.messages), len(closed.messages)] == [2, 3]
     assert_sendable(closed)
     assert await place.stored() == list(closed.messages)
+
+
+@pytest.mark.parametrize("know", [False, True])
+async def test_what_was_done_unheard_and_read_since_is_shown_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch, know: bool
+) -> None:
+    """The reply is lost, the next read comes through, and then the line is cut before it is asked for again."""
+    session = place.session()
+    if know:
+        await session.record([human("start"), says("yes")])
+        await session.view()
+    start = await place.stored()
+    place.line.silent = True
+    assert not (await session.record([human("a"), says("b")])).durable
+    place.line.silent = False
+    if know:
+        assert session._cache is not None
+        session._cache.stale = True
+    links = await place.client._connector.links()
+    with monkeypatch.context() as patch:
+
+        async def away(*_: Any, **__: Any) -> Any:
+            raise StoreUnavailable("away")
+
+        patch.setattr(links.store, "record", away)
+        view = await session.view()
+
+    assert view.stale
+    assert list(view.messages) == [*start, human("a"), says("b")]
+    assert list((await session.view()).messages) == await place.stored() == list(view.messages)
+
+
+async def test_a_phase_in_an_outage_takes_one_deadline_and_keeps_the_list(place: Place) -> None:
+    session = place.session()
+    await session.mirror([human("a")])
+    place.line.silent = True
+    with pytest.raises(StoreUnavailable):
+        await session.phase_done("done", history=[human("a"), says("b")])
+    assert [list(one.messages) for one in session.undelivered()] == [[says("b")]]
