@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Any, Self
 
 from offturn.cache import Cache
@@ -115,16 +116,18 @@ class Appending(Handle):
         expect: int | None = None,
         mirrored: bool = False,
     ) -> Batch:
-        """A record to be sent, under the operation id of the one before if that was the same and may have happened."""
+        """A record to be sent; where the one before was of the same messages and may have happened, that one again."""
+        unsure = self._unsure.same(prepared)
         return Batch(
-            op=self._unsure.op(prepared),
+            op=unsure.op if unsure else token_hex(16),
             prepared=prepared,
             config=self._config,
             usage=usage,
             view=view or self._last,
             expect=expect,
-            at=len(self._cache.log) if self._cache else 0,
+            at=unsure.at if unsure else (len(self._cache.log) if self._cache else 0),
             mirrored=mirrored,
+            sent=unsure is not None,
         )
 
     async def _send(
@@ -132,6 +135,8 @@ class Appending(Handle):
     ) -> Recorded:
         """Record it. `counted`: a provider's count of a request, and the view it was. Raises what `record` does."""
         _refuse_lost(cache)
+        if batch.sent and (known := await self._known(cache, batch)):
+            return known
         config = cache.config or batch.config
         if counted and cache.meta:
             measured = Measured.counted(*counted, cache.meta, config)
@@ -149,7 +154,7 @@ class Appending(Handle):
             raise refusal(reply, batch.prepared)
         cache.recorded(reply, batch.prepared, measured.calibration)
         batch.recorded = True
-        if cache.owed:  # others were there before: what this handle does not know it could not bring back
+        if cache.unread:  # others were there before: what this handle does not know it could not bring back
             with suppress(OffturnError):
                 await cache.refresh()
         if not batch.kept:  # else it was answered when it was kept
@@ -158,6 +163,32 @@ class Appending(Handle):
             await links.ring(self.key, reply.request_no)
         ticket = Ticket(links.store, self.key, reply.request_no) if reply.ring else None
         return Recorded.of(reply, ticket, (*measured.warnings, *self._warnings(cache)))
+
+    async def _known(self, cache: Cache, batch: Batch) -> Recorded | None:
+        """Of a record that may have happened: it is in the log, if it has.
+
+        Asked before its operation id is, which the store has forgotten after 128 newer ones, or lost in a failover that
+        another process has made good.
+        """
+        await cache.refresh()
+        _refuse_lost(cache)
+        first, meta = cache.place_of(batch.prepared, batch.at), cache.meta
+        if first is None or meta is None:
+            return None
+        self._unsure.forget()
+        batch.recorded = True
+        if not batch.kept:
+            self._answered(batch)
+        return Recorded(
+            first_seq=first,
+            last_seq=first + len(batch.prepared.entries) - 1,
+            path=meta.path,
+            generation=meta.adopted,
+            requirement=requirement(meta),
+            ticket=None,
+            durable=True,
+            warnings=self._warnings(cache),
+        )
 
     async def _sent(
         self, links: Links, cache: Cache, batch: Batch, config: SessionConfig, measured: Measured
@@ -235,12 +266,12 @@ class Appending(Handle):
         return (len(self._cache.log) if self._cache else 0) + waiting
 
     async def _redeliver(self) -> None:
-        async with self._open():
+        async with self._open(report=False):
             pass
 
     def _remember(self, batch: Batch) -> None:
         if batch.sent:
-            self._unsure.remember(batch.prepared, batch.op)
+            self._unsure.remember(batch)
 
     def _answered(self, batch: Batch) -> None:
         """A model's answer ends a row of overflows, whether or not the store has it yet."""

@@ -137,8 +137,10 @@ class Away(Appending):
             if known.meta:
                 shown = known.meta.adopted if _known(known, known.meta.adopted) else 0
                 made.meta = replace(known.meta, adopted=shown, current=shown)
+        for unread in known.unread if known else ():
+            _append(made, unread.batch)
         for batch in self._outbox.waiting:
-            if not (batch.sent and _has(made, batch)):
+            if not batch.sent or made.place_of(batch.prepared, batch.at) is None:
                 _append(made, batch.prepared)
         made.waiting = (known.recorded_from if known else 0, len(made.log))
         return made
@@ -161,13 +163,6 @@ def _known(cache: Cache, number: int) -> bool:
     """Is this generation's record in the cache?"""
     info = cache.meta.generations.get(number) if cache.meta else None
     return number == 0 or (info is not None and (number, info.nonce) in cache.generations)
-
-
-def _has(cache: Cache, batch: Batch) -> bool:
-    """Was it recorded all the same, and read meanwhile?"""
-    raws = [message.raw for message in batch.prepared.messages]
-    log = [message.raw for message in cache.log[batch.at :]]
-    return any(log[start : start + len(raws)] == raws for start in range(len(log) - len(raws) + 1))
 
 
 def _append(cache: Cache, prepared: Prepared) -> None:

@@ -14,7 +14,7 @@ from offturn.store.errors import StoreFault
 from offturn.store.replies import LogEntry, Meta, Recorded
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
-from offturn_engine.chain import chain
+from offturn_engine.chain import chain, digest
 from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
@@ -22,6 +22,15 @@ from offturn_engine.messages import Message
 
 KEPT_GENERATIONS = 16  # parsed records per handle, as many as the store keeps
 KEPT_PASSING = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What was recorded, and the log's length and chain hash after it."""
+
+    batch: Prepared
+    length: int
+    chain: str
 
 
 @dataclass(slots=True)
@@ -47,7 +56,7 @@ class Cache:
     stale: bool = True
     lost: bool = False
     restored: int = 0
-    owed: tuple[int, str] | None = None
+    unread: list[Unread] = field(default_factory=list)
     partial: bool = False
     waiting: tuple[int, int] = (0, 0)
     log: list[Message] = field(default_factory=list)
@@ -126,7 +135,7 @@ class Cache:
             self.partial = snapshot.more
             if not snapshot.more:
                 self.meta, self.stale = meta, False
-                self._check_owed()
+                self._check_unread()
                 return meta
             if not snapshot.entries:
                 raise StoreFault(
@@ -142,10 +151,12 @@ class Cache:
         self.stale = True
         if reply.incarnation != (self.incarnation or self.next_incarnation):
             return
-        if reply.first_seq != len(self.log):
-            self.owed = reply.length, reply.chain
-            return
         self.incarnation = reply.incarnation
+        if reply.first_seq != len(self.log):
+            if reply.length > len(self.log):
+                new = [i for i, seq in enumerate(reply.seqs) if seq >= reply.first_seq]
+                self.unread.append(Unread(batch.only(new), reply.length, reply.chain))
+            return
         for message, entry, seq in zip(batch.messages, batch.entries, reply.seqs, strict=True):
             if seq == len(self.log):
                 self._add(message.placed(seq), entry.host_id)
@@ -167,6 +178,13 @@ class Cache:
             request_no=reply.request_no,
         )
 
+    def place_of(self, batch: Prepared, start: int) -> int | None:
+        """Seq of the first of these messages where all of them follow each other in the log, from `start` on."""
+        wanted, log = [entry.digest for entry in batch.entries], self.log[start:]
+        found = [digest(message.raw, message.origin, i) for message, i in zip(log, self.ids[start:], strict=True)]
+        places = (n for n in range(len(found) - len(wanted) + 1) if found[n : n + len(wanted)] == wanted)
+        return next((start + n for n in places if wanted), None)
+
     async def generation(self, number: int) -> Compaction:
         """A generation's record; 0 is the raw transcript. Raises Refused for one that is not kept."""
         if number == 0:
@@ -187,13 +205,13 @@ class Cache:
         if len(self.generations) > KEPT_GENERATIONS:
             self.generations.popitem(last=False)
 
-    def _check_owed(self) -> None:
-        """Is what was acknowledged unread in the log that was read now?"""
-        if self.owed is None:
+    def _check_unread(self) -> None:
+        """Is what was acknowledged in the log that was read now?"""
+        if not self.unread:
             return
-        (length, acknowledged), self.owed = self.owed, None
-        known = zip(self.log[:length], self.ids[:length], strict=True)
-        if len(self.log) < length or chain(entry_of(*one).digest for one in known) != acknowledged:
+        (last, self.unread) = (self.unread[-1], [])
+        known = zip(self.log[: last.length], self.ids[: last.length], strict=True)
+        if len(self.log) < last.length or chain(entry_of(*one).digest for one in known) != last.chain:
             self.lost = True
 
     def _check_format(self, meta: Meta) -> None:
@@ -215,11 +233,10 @@ class Cache:
         self.forms.append(Form(message.raw, self.fmt))
 
     def _forget(self, incarnation: int) -> None:
-        self.lost = self.lost or bool(self.log or self.owed)
-        self.owed = None
+        self.lost = self.lost or bool(self.log or self.unread)
         self.incarnation = incarnation
         self.chain = ""
         self.meta = None
         self.partial = False
-        for known in (self.log, self.ids, self.forms, self.generations, self.passing):
+        for known in (self.log, self.ids, self.forms, self.unread, self.generations, self.passing):
             known.clear()

@@ -35,6 +35,12 @@ class Prepared:
         """Without the first of them."""
         return Prepared(self.messages[count:], self.entries[count:], self.first + count)
 
+    def only(self, places: Sequence[int]) -> Prepared:
+        """Those at these places."""
+        return replace(
+            self, messages=tuple(self.messages[i] for i in places), entries=tuple(self.entries[i] for i in places)
+        )
+
 
 def listed(messages: object) -> Sequence[Any]:
     """Several messages as they are, a single one as a list."""

@@ -48,11 +48,13 @@ class Handle(ABC):
         return f"Session({self.key.member!r})"
 
     @asynccontextmanager
-    async def _open(self, *, fresh: bool = False, before: Batch | None = None) -> AsyncIterator[tuple[Links, Cache]]:
+    async def _open(
+        self, *, fresh: bool = False, before: Batch | None = None, report: bool = True
+    ) -> AsyncIterator[tuple[Links, Cache]]:
         """This handle's turn, with what it knows of the session; `fresh`: as the store has it now.
 
-        What waits in the outbox is delivered first; of a record, `before`, what was said earlier. The deadline of the
-        call starts here, after an embedded server has.
+        What waits in the outbox is delivered first; of a record, `before`, what was said earlier. `report`: a host calls,
+        who is told what was refused. The deadline of the call starts here, after an embedded server has.
         """
         links = await self._connector.links()
         timeout = self._connector.timeout
@@ -67,7 +69,8 @@ class Handle(ABC):
                 if self._outbox.waiting:
                     async with holding(self._outbox.lock, timeout):
                         fresh = await self._deliver(links, cache, before) or fresh
-                self._outbox.report()
+                if report:
+                    self._outbox.report()
                 if fresh or cache.stale:
                     await cache.refresh()
                 yield links, cache

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from secrets import token_hex
 from typing import Any
 
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
 from offturn.errors import Behind, Conflict, InvalidMessage
+from offturn.outbox import Batch
 from offturn.store.replies import BehindLog, DuplicateId, Meta, OrphanResult, RecordReply, Unexpected
 from offturn.usage import Usage
 from offturn.view import View
@@ -61,27 +61,24 @@ class Moved(Conflict):
 
 
 class Unsure:
-    """Remembers the operation of a record whose outcome is not known, so that the host's own retry is the same operation."""
+    """Remembers a record whose outcome is not known, so that the host's own retry is the same operation."""
 
     def __init__(self) -> None:
-        self._digests: tuple[str, ...] = ()
-        self._op = ""
+        self._batch: Batch | None = None
 
-    def op(self, batch: Prepared) -> str:
-        """The operation id for this batch: a new one, unless the last unsure one was the same."""
-        return self._op if self._op and _digests(batch) == self._digests else token_hex(16)
+    def same(self, prepared: Prepared) -> Batch | None:
+        """The unsure one, if it was of these very messages."""
+        known = self._batch
+        digests = tuple(entry.digest for entry in prepared.entries)
+        return known if known and digests == tuple(entry.digest for entry in known.prepared.entries) else None
 
-    def remember(self, batch: Prepared, op: str) -> None:
+    def remember(self, batch: Batch) -> None:
         """No reply came."""
-        self._op, self._digests = op, _digests(batch)
+        self._batch = batch
 
     def forget(self) -> None:
         """A reply came."""
-        self._op, self._digests = "", ()
-
-
-def _digests(batch: Prepared) -> tuple[str, ...]:
-    return tuple(entry.digest for entry in batch.entries)
+        self._batch = None
 
 
 def refusal(reply: RecordReply, batch: Prepared) -> Exception:

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from redis.asyncio import Redis
 
 from offturn import Behind, CompactionClient, Session, StoreUnavailable
 from tests.faults.processes import TIMEOUT, Store, compacted, workers
+from tests.faults.snapshot import Snapshot
 from tests.integration.host import Raw, calls, human, result, says, stored, turns
 
 WINDOW = 16_000
@@ -24,23 +26,6 @@ Call = Callable[[Session, list[Raw]], Awaitable[Any]]
 
 def handle(client: CompactionClient) -> Session:
     return client.session("chat", format="openai-chat", window=WINDOW)
-
-
-class Snapshot:
-    """The store as it was: what a failover goes back to."""
-
-    def __init__(self, redis: Redis) -> None:
-        self._redis = redis
-        self._values: dict[bytes, bytes] = {}
-
-    async def take(self) -> Snapshot:
-        self._values = {name: await self._redis.dump(name) for name in await self._redis.keys()}
-        return self
-
-    async def restore(self) -> None:
-        await self._redis.flushall()
-        for name, value in self._values.items():
-            await self._redis.restore(name, 0, value)
 
 
 @pytest.fixture
@@ -168,6 +153,39 @@ async def test_what_was_acknowledged_and_never_read_is_said(
     with pytest.raises(Behind):
         await session.record(human("d"))
     assert await stored(redis, "chat") == [human("a")]
+
+
+async def test_what_was_done_unheard_and_brought_back_by_another_is_not_done_again(
+    strict: CompactionClient,
+    client: CompactionClient,
+    redis: Redis,
+    snapshot: Snapshot,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The store has lost the operation's id with the message; another host has read it and records it again."""
+    for name, opened in (("kept", client), ("raised", strict)):
+        session, other = (one.session(name, format="openai-chat", window=WINDOW) for one in (opened, client))
+        await session.record(human("a"))
+        await session.view()
+        await snapshot.take()
+        links = await opened._connector.links()
+        real = links.store.record
+
+        async def lost(*args: Any, real: Any = real, **options: Any) -> Any:
+            await real(*args, **options)
+            raise StoreUnavailable("lost")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(links.store, "record", lost)
+            with suppress(StoreUnavailable):
+                await session.record(says("b"))
+        await other.view()
+        await snapshot.restore()
+        await other.view()
+        if name == "raised":
+            await session.record(says("b"))
+        await session.record(human("c"))
+        assert await stored(redis, name) == [human("a"), says("b"), human("c")]
 
 
 async def test_where_somebody_wrote_something_else_nothing_is_written(

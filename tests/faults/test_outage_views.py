@@ -219,14 +219,20 @@ async def test_what_was_done_unheard_and_read_since_is_shown_once(
         assert session._cache is not None
         session._cache.stale = True
     links = await place.client._connector.links()
-    with monkeypatch.context() as patch:
+    sync, reads = links.store.sync, 0
 
-        async def away(*_: Any, **__: Any) -> Any:
+    async def once(*args: Any, **options: Any) -> Any:
+        nonlocal reads
+        reads += 1
+        if reads > 1:
             raise StoreUnavailable("away")
+        return await sync(*args, **options)
 
-        patch.setattr(links.store, "record", away)
+    with monkeypatch.context() as patch:
+        patch.setattr(links.store, "sync", once)
         view = await session.view()
 
+    assert reads == 2
     assert view.stale
     assert list(view.messages) == [*start, human("a"), says("b")]
     assert list((await session.view()).messages) == await place.stored() == list(view.messages)

@@ -18,10 +18,10 @@ from offturn import (
     Usage,
     View,
     fit,
-    showing,
 )
 from offturn.testing import FakeSummarizer
 from offturn_engine.draft import Candidate
+from offturn_engine.plan import emergency
 from offturn_engine.summary import SummaryRequest
 from tests.integration.host import (
     FORMATS,
@@ -231,14 +231,13 @@ async def test_an_emergency_that_breaks_a_promise_is_not_committed(
 ) -> None:
     session = client.session("chat", format="openai-chat", window=16_000)
     await session.record([*turns("openai-chat", 60), human("And now?")])
-    real = showing.emergency
 
     def loses_one(*args: Any, **options: Any) -> Candidate:
-        made = real(*args, **options)
+        made = emergency(*args, **options)
         return replace(made, rendering=replace(made.rendering, items=made.rendering.items[:-1]))
 
     with monkeypatch.context() as patch:
-        patch.setattr(showing, "emergency", loses_one)
+        patch.setattr("offturn.showing.emergency", loses_one)
         with pytest.raises(Refused, match="no view that fits keeps every promise"):
             await session.view()
     assert await session.generations() == []
