@@ -17,13 +17,16 @@ from offturn.links import Links
 from offturn.loading import requirement
 from offturn.outbox import MAX_MESSAGES, Batch, Undelivered
 from offturn.recording import BEHIND, KEPT, RESTORED, UNSURE, Measured, Moved, refusal
-from offturn.store.replies import BehindLog, Gone, RecordReply
+from offturn.store.replies import BehindLog, Gone, RecordReply, Unexpected
 from offturn.store.replies import Recorded as Stored
 from offturn.ticket import Ticket
 from offturn.usage import Usage
 from offturn.view import View
 from offturn_engine.ranges import Ranges
 from offturn_engine.triggers import Requirement
+
+TRIES = 5
+BUSY = "other processes changed the session at every try to record again what may have been recorded: call again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,19 +137,25 @@ class Appending(Handle):
         self, links: Links, cache: Cache, batch: Batch, counted: tuple[int, View] | None = None
     ) -> Recorded:
         """Record it. `counted`: a provider's count of a request, and the view it was. Raises what `record` does."""
-        _refuse_lost(cache)
-        if batch.sent and (known := await self._known(cache, batch)):
-            return known
-        config = cache.config or batch.config
-        if counted and cache.meta:
-            measured = Measured.counted(*counted, cache.meta, config)
-        else:
-            measured = Measured.of(batch.usage, batch.view, cache.meta, config)
-        reply = await self._sent(links, cache, batch, config, measured)
-        if isinstance(reply, BehindLog):
-            await cache.refresh()  # which brings back what was lost, or tells that it cannot
+        for _ in range(TRIES):
             _refuse_lost(cache)
-            reply = await self._sent(links, cache, batch, config, measured)
+            again = batch.sent
+            if again and (known := await self._known(cache, batch)):
+                return known
+            config = cache.config or batch.config
+            if counted and cache.meta:
+                measured = Measured.counted(*counted, cache.meta, config)
+            else:
+                measured = Measured.of(batch.usage, batch.view, cache.meta, config)
+            # What was looked for in vain must not come in between, from another process that brings it back.
+            place = len(cache.log) if again and batch.expect is None else batch.expect
+            reply = await self._sent(links, cache, batch, config, measured, place)
+            came_between = isinstance(reply, Unexpected) and place != batch.expect
+            if not came_between and not isinstance(reply, BehindLog):
+                break
+            await cache.refresh()  # which brings back what was lost, or tells that it cannot
+        if came_between:
+            raise StoreUnavailable(BUSY)
         self._unsure.forget()
         if not isinstance(reply, Stored):
             if isinstance(reply, BehindLog | Gone):
@@ -191,7 +200,7 @@ class Appending(Handle):
         )
 
     async def _sent(
-        self, links: Links, cache: Cache, batch: Batch, config: SessionConfig, measured: Measured
+        self, links: Links, cache: Cache, batch: Batch, config: SessionConfig, measured: Measured, place: int | None
     ) -> RecordReply:
         batch.sent = True
         return await self._once(
@@ -202,7 +211,7 @@ class Appending(Handle):
                 tail_length=len(cache.log),
                 tail_chain=cache.chain,
                 entries=batch.prepared.entries,
-                expect=batch.expect,
+                expect=place,
                 config=config.to_json(),
                 calibration=measured.calibration,
                 thresholds=measured.thresholds,

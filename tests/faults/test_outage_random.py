@@ -16,7 +16,7 @@ from tests.faults.forwarder import Proxy, proxy
 from tests.faults.snapshot import Snapshot
 from tests.integration.host import human, stored
 
-SEEDS = range(int(os.environ.get("OFFTURN_TEST_SEEDS", "6")))
+SEEDS = range(int(os.environ.get("OFFTURN_TEST_SEEDS", "2")))
 STEPS = 40
 SECONDS = 0.3  # of one call
 
