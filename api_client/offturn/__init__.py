@@ -6,8 +6,7 @@ await session.record([question])
 view = await session.view()
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
+from offturn._version import __version__
 from offturn.appending import Recorded
 from offturn.client import CompactionClient
 from offturn.config import ANY_WINDOW
@@ -30,11 +29,13 @@ from offturn.errors import (
     UnknownPolicy,
     UnknownVersion,
 )
+from offturn.health import Health
 from offturn.inspecting import Event, Generation, Status
 from offturn.oneshot import fit
 from offturn.outbox import Undelivered
 from offturn.overflow import is_overflow
 from offturn.session import Session
+from offturn.store.workers import WorkerSeen
 from offturn.summarizer import EXTRACTIVE, Summarizer
 from offturn.ticket import Ticket
 from offturn.usage import Usage
@@ -42,11 +43,6 @@ from offturn.view import View
 from offturn_engine.errors import SummarizerError
 from offturn_engine.outcome import Compacted, Failed, Outcome, Pruned, Skipped, Superseded
 from offturn_engine.summary import SummaryReply, SummaryRequest
-
-try:
-    __version__ = version("offturn")
-except PackageNotFoundError:  # sources on the path, nothing installed
-    __version__ = "unknown"
 
 __all__ = [
     "ANY_WINDOW",
@@ -61,6 +57,7 @@ __all__ = [
     "Event",
     "Failed",
     "Generation",
+    "Health",
     "InvalidMessage",
     "InvalidPolicy",
     "InvalidSetting",
@@ -88,6 +85,8 @@ __all__ = [
     "UnknownVersion",
     "Usage",
     "View",
+    "WorkerSeen",
+    "__version__",
     "fit",
     "is_overflow",
 ]

@@ -11,8 +11,9 @@ from typing import Any, Self
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.entries import Ids, OriginRule, Prepared, listed, prepare
-from offturn.errors import Behind, Conflict, InvalidMessage, OffturnError, StoreFull, StoreUnavailable
+from offturn.errors import Behind, Conflict, InvalidMessage, OffturnError, SessionFull, StoreFull, StoreUnavailable
 from offturn.handle import Handle
+from offturn.health import UNATTENDED
 from offturn.links import Links
 from offturn.loading import requirement
 from offturn.outbox import MAX_MESSAGES, Batch, Undelivered
@@ -62,7 +63,7 @@ class Recorded:
             requirement=reply.requirement,
             ticket=ticket,
             durable=True,
-            warnings=warnings,
+            warnings=(*warnings, UNATTENDED) if reply.unattended else warnings,
         )
 
 
@@ -160,7 +161,7 @@ class Appending(Handle):
         if not isinstance(reply, Stored):
             if isinstance(reply, BehindLog | Gone):
                 self._cache = None  # the next call starts from what the store holds
-            raise refusal(reply, batch.prepared)
+            raise refusal(self.key, reply, batch.prepared)
         cache.recorded(reply, batch.prepared, measured.calibration)
         batch.recorded = True
         if cache.unread:  # others were there before: what this handle does not know it could not bring back
@@ -171,7 +172,8 @@ class Appending(Handle):
         if reply.ring:
             await links.ring(self.key, reply.request_no)
         ticket = Ticket(links.store, self.key, reply.request_no) if reply.ring else None
-        return Recorded.of(reply, ticket, (*measured.warnings, *self._warnings(cache)))
+        told = (reply.blocked,) if reply.blocked else ()
+        return Recorded.of(reply, ticket, (*measured.warnings, *told, *self._warnings(cache)))
 
     async def _known(self, cache: Cache, batch: Batch) -> Recorded | None:
         """Of a record that may have happened: it is in the log, if it has.
@@ -213,6 +215,7 @@ class Appending(Handle):
                 entries=batch.prepared.entries,
                 expect=place,
                 config=config.to_json(),
+                limits=config.bounds,
                 calibration=measured.calibration,
                 thresholds=measured.thresholds,
                 usage=measured.event,
@@ -235,14 +238,14 @@ class Appending(Handle):
                 if not batch.mirrored:
                     self._outbox.refuse(batch, error)
                 self._outbox.drop(batch)  # the list it came from brings it again
-            except (Conflict, InvalidMessage, Behind) as error:
+            except (Conflict, InvalidMessage, Behind, SessionFull) as error:
                 behind = error if isinstance(error, Behind) else None
                 self._outbox.refuse(batch, error)
         return done
 
     def _kept(self, batch: Batch, error: StoreUnavailable | StoreFull) -> Recorded:
         """In the outbox, or raised again: as the client was told, or because there is no room."""
-        if self._connector.on_outage == "raise":
+        if self._is_final(error):
             self._remember(batch)
             raise _unsure(error, batch) from None
         seq = self._next_seq(before=batch)
@@ -264,6 +267,10 @@ class Appending(Handle):
             durable=False,
             warnings=(KEPT.format(error, waiting, MAX_MESSAGES),),
         )
+
+    def _is_final(self, error: StoreUnavailable | StoreFull) -> bool:
+        """Is this for the host, and not an outage that it is spared?"""
+        return self._connector.on_outage == "raise" or isinstance(error, SessionFull)
 
     def _next_seq(self, before: Batch | None = None) -> int:
         """The provisional seq after what is known, and what waits before this batch."""

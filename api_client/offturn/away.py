@@ -6,51 +6,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from offturn.appending import Appending
 from offturn.cache import Cache
 from offturn.entries import Ids, Prepared, prepare
 from offturn.errors import Conflict, StoreFull, StoreUnavailable
+from offturn.holding import Holding
 from offturn.matching import Recognised, recognise
 from offturn.outbox import Batch
 from offturn.overflow import Overflow
-from offturn.showing import show
 from offturn.store.sessions import SessionStore
 from offturn.view import Options, View
-from offturn_engine.compaction import Compaction
 from offturn_engine.match import Form
+from offturn_engine.messages import RawMessage
 
 STALE = "{}: this view is of what this process knows, {} of its messages wait for the store"
-LOST = "the store no longer holds messages this handle has seen: it lost writes, or the session was purged"
 UNKNOWN = "{}: this process does not know the session well enough to tell what of the list is new, nothing was recorded"
 NO_ROOM = "{}: what is new in the list was not kept, the next list brings it again"
 
 
-class _NoStore:
-    """Has no generation that is not cached."""
-
-    async def generation(self, *_: Any) -> Compaction | None:
-        return None
-
-
-class Away(Appending):
-    """The part of a session that shows something, with and without a store."""
-
-    async def _show(self, cache: Cache, options: Options, *, stale: str = "") -> View:
-        """The view; `stale`: the warning of one that was made without the store."""
-        config = cache.config or self._config
-        options, limited = self._shrinking.limited(config, options)
-        view = await show(cache, config, options, offline=bool(stale))
-        same = 0
-        for old, new in zip(self._last.messages if self._last else (), view.messages, strict=False):
-            if old != new:
-                break
-            same += 1
-        told = ([LOST] if cache.lost else []) + ([stale] if stale else [])
-        cache.lost = False
-        warnings = (*view.warnings, *limited, *self._warnings(cache), *told)
-        name = f"{view.id}+{cache.waiting[1] - cache.waiting[0]}" if stale else view.id
-        self._last = replace(view, id=name, prefix=same, warnings=warnings, stale=bool(stale))
-        return self._last
+class Away(Holding):
+    """The part of a session that shows something without the store."""
 
     async def _view_away(self, error: StoreUnavailable | StoreFull, options: Options) -> View:
         """Of what was read and what waits. Raises the error again where that is nothing, or as the client was told."""
@@ -62,16 +36,22 @@ class Away(Appending):
         return await self._show(cache, options, stale=self._stale(error))
 
     async def _mirror_away(
-        self, error: StoreUnavailable | StoreFull, history: Sequence[Any], ids: Ids | None, usage: Any, options: Options
+        self,
+        error: StoreUnavailable | StoreFull,
+        history: Sequence[Any],
+        ids: Ids | None,
+        usage: Any,
+        partial: bool,
+        options: Options,
     ) -> View:
         """Of the session with the list's new messages, which are kept; of the list alone where that cannot be told."""
         self._refuse_outage(error)
         cache = self._offline()
         try:
-            found = await recognise(cache, history, ids)
+            found = await recognise(cache, history, ids, partial)
         except Conflict:
             found = None
-        if found is None or not cache.path:
+        if found is None or found.other is not None or not cache.path:  # a path is moved with the store only
             prepared = prepare(history, ids, self._fmt, self._origin)
             if not prepared.messages:
                 raise error
@@ -107,21 +87,22 @@ class Away(Appending):
         """What of the list is new goes into the outbox; a warning where it has no room."""
         if not found.new and usage is None:
             return ""
-        batch = self._mirrored_batch(cache, found, ids, usage)
+        batch = self._mirrored_batch(cache, found.new, found.start, ids, usage)
         try:
             self._kept(batch, error)
         except StoreUnavailable as full:
             return NO_ROOM.format(full)
         return ""
 
-    def _mirrored_batch(self, cache: Cache, found: Recognised, ids: Ids | None, usage: Any) -> Batch:
-        """What is new in a host's list, for the end of the log as this cache has it."""
-        new_ids = None if ids is None or not found.new else ids[found.start :]
-        prepared = prepare(found.new, new_ids, self._fmt, self._origin, found.start)
-        return self._batch(prepared, usage, expect=len(cache.log) if found.new else None, mirrored=True)
+    def _mirrored_batch(
+        self, cache: Cache, new: Sequence[RawMessage], start: int, ids: Ids | None, usage: Any
+    ) -> Batch:
+        """What is new in a host's list, from `start` on, for the end of the log as this cache has it."""
+        prepared = prepare(new, None if ids is None or not new else ids[start:], self._fmt, self._origin, start)
+        return self._batch(prepared, usage, expect=len(cache.log) if new else None, mirrored=True)
 
     def _refuse_outage(self, error: StoreUnavailable | StoreFull) -> None:
-        if self._connector.on_outage == "raise":
+        if self._is_final(error):
             raise error
 
     def _stale(self, error: Exception) -> str:
@@ -136,7 +117,9 @@ class Away(Appending):
             made.generations, made.passing = known.generations, known.passing
             if known.meta:
                 shown = known.meta.adopted if _known(known, known.meta.adopted) else 0
-                made.meta = replace(known.meta, adopted=shown, current=shown)
+                # Of the generations only those whose record is here: there is no store to ask for others.
+                here = {number: info for number, info in known.meta.generations.items() if _known(known, number)}
+                made.meta = replace(known.meta, adopted=shown, current=shown, generations=here)
         for unread in known.unread if known else ():
             _append(made, unread.batch)
         for batch in self._outbox.waiting:
@@ -148,13 +131,13 @@ class Away(Appending):
     def _list_only(self, prepared: Prepared) -> Cache:
         """A host's list in the place of the session, whose settings and calibration count."""
         made, meta = self._blank(), self._cache and self._cache.meta
-        made.meta = replace(meta, path=(), adopted=0, current=0) if meta else None
+        made.meta = replace(meta, path=(), adopted=0, current=0, generations={}) if meta else None
         _append(made, prepared)
         made.waiting = (0, len(made.log))
         return made
 
     def _blank(self) -> Cache:
-        made = Cache(cast("SessionStore", _NoStore()), self.key, self._fmt, self._config)
+        made = Cache(cast("SessionStore", None), self.key, self._fmt, self._config)  # nothing of it is asked for
         made.stale = False
         return made
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from secrets import token_hex
+from typing import Literal
 
 from offturn.config import SessionConfig
 from offturn.entries import Prepared, entry_of
 from offturn.errors import Conflict, Refused
 from offturn.restoring import record_again
 from offturn.store.errors import StoreFault
-from offturn.store.replies import LogEntry, Meta, Recorded
+from offturn.store.replies import LogEntry, Mended, Meta, Recorded
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from offturn_engine.chain import chain, digest
@@ -19,6 +21,7 @@ from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
 from offturn_engine.messages import Message
+from offturn_engine.ranges import Ranges, ranges_of, union
 
 KEPT_GENERATIONS = 16  # parsed records per handle, as many as the store keeps
 KEPT_PASSING = 4
@@ -39,10 +42,11 @@ class Cache:
 
     `opened`: what a first record would store. `meta` belongs to a log that was read to its end.
     `stale`: the store is known to have more. `lost`: it no longer has what was read before. `restored`: so many messages
-    were recorded again in a store that had lost them. `waiting`: seqs, at the end of the path, of messages that are not in
+    were recorded again in a store that had lost them. `mended`: so many generations had no record
+    any more. `waiting`: seqs, at the end of the path, of messages that are not in
     the store yet. `forms` are the log's
     messages as they are compared with a host's list. `passing` are records of views that were made for one call and not
-    committed: the host may hand those back too.
+    committed: the host may hand those back too. `seen`: seqs that this handle's host has been shown, or has recorded.
     """
 
     store: SessionStore
@@ -55,6 +59,8 @@ class Cache:
     meta: Meta | None = None
     stale: bool = True
     lost: bool = False
+    seen: Ranges = ()
+    mended: int = 0
     restored: int = 0
     unread: list[Unread] = field(default_factory=list)
     partial: bool = False
@@ -115,7 +121,7 @@ class Cache:
         """
         while True:
             snapshot = await self.store.sync(
-                self.key, incarnation=self.incarnation, length=len(self.log), chain=self.chain
+                self.key, incarnation=self.incarnation, length=len(self.log), chain=self.chain, touch=True
             )
             meta = snapshot.meta
             if self.log and (meta is None or snapshot.reset):
@@ -149,6 +155,7 @@ class Cache:
         `stale` afterwards: the session is new, or others have changed it too, so that `refresh` has to tell.
         """
         self.stale = True
+        self.seen = union(self.seen, ranges_of(reply.seqs))
         if reply.incarnation != (self.incarnation or self.next_incarnation):
             return
         self.incarnation = reply.incarnation
@@ -176,6 +183,7 @@ class Cache:
             due=reply.due,
             calibration=calibration or meta.calibration,
             request_no=reply.request_no,
+            blocked=reply.blocked,
         )
 
     def place_of(self, batch: Prepared, start: int) -> int | None:
@@ -187,16 +195,41 @@ class Cache:
 
     async def generation(self, number: int) -> Compaction:
         """A generation's record; 0 is the raw transcript. Raises Refused for one that is not kept."""
+        known = await self.find(number)
+        if known is None:
+            raise Refused(f"generation {number} is not kept: choose one of {self.kept}")
+        return known
+
+    async def find(self, number: int) -> Compaction | None:
+        """As `generation`; None for one that is not kept. Where the server has lost the record, the session is mended."""
         if number == 0:
             return NOTHING
         info = self.meta.generations.get(number) if self.meta else None
         known = self.generations.get((number, info.nonce)) if info else None
         if info and known is None:
             known = await self.store.generation(self.key, number)
-        if known is None:
-            raise Refused(f"generation {number} is not kept: choose one of {self.kept}")
-        self.keep(known)
+            if known is None:
+                await self._mend()
+        if known is not None:
+            self.keep(known)
         return known
+
+    def saw(self, seqs: tuple[int, int]) -> None:
+        """The host knows these now."""
+        self.seen = union(self.seen, (seqs,))
+
+    async def pointed(self, pointer: Literal["adopted", "current"]) -> Compaction:
+        """The record of the generation in force, or of the current one; where it is lost, of the one that took its place."""
+        for _ in range(KEPT_GENERATIONS):
+            if (found := await self.find(getattr(self.meta, pointer) if self.meta else 0)) is not None:
+                return found
+        raise StoreFault(f"session {self.key.member!r}: the server loses generations as fast as they are looked for")
+
+    async def _mend(self) -> None:
+        reply = await self.store.mend(self.key, incarnation=self.incarnation, nonce=token_hex(16))
+        if isinstance(reply, Mended):
+            self.mended += reply.lost
+        await self.refresh()
 
     def keep(self, record: Compaction) -> None:
         """Remember a parsed generation."""
@@ -238,5 +271,6 @@ class Cache:
         self.chain = ""
         self.meta = None
         self.partial = False
+        self.seen = ()
         for known in (self.log, self.ids, self.forms, self.unread, self.generations, self.passing):
             known.clear()

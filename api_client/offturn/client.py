@@ -7,12 +7,15 @@ from types import TracebackType
 from typing import Any, Self, get_args
 
 from offturn.config import DEFAULT_WINDOW, Adopt, SessionConfig, checked_adopt, reserved_output
+from offturn.deadline import one_call
 from offturn.entries import OriginRule
 from offturn.errors import StoreUnavailable
+from offturn.health import Health, health
 from offturn.links import Connector, OnOutage
 from offturn.outbox import Undelivered
 from offturn.recipe import run
 from offturn.session import Session
+from offturn.store.dead import DeadLetter
 from offturn.summarizer import EXTRACTIVE, AnySummarizer
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
@@ -41,7 +44,8 @@ class CompactionClient:
         timeout: float = 2.0,
         on_outage: OnOutage = "degrade",
     ) -> Self:
-        """`store`: redis://, rediss://, unix:// or embedded://PATH (starts the embedded Valkey, or joins it).
+        """`store`: redis://, rediss://, unix://, sentinel://HOST1,HOST2/SERVICE/DB, or embedded://PATH (starts the
+        embedded Valkey, or joins it).
 
         queue: another server for the doorbell. timeout: seconds one call may wait for the store, its turn and retries
         included; what it computes, and the start of an embedded server, come on top.
@@ -131,15 +135,30 @@ class CompactionClient:
         links = await self._connector.links()
         return await links.store.sessions(self._tenant, limit)
 
+    async def parked(self, limit: int = 1_000) -> list[DeadLetter]:
+        """Sessions of this tenant that are worked on no more, because job after job ended badly; longest first.
+
+        `Session.unblock` or `Session.request` starts the next job of one.
+        """
+        links = await self._connector.links()
+        return await links.store.dead_letters(self._tenant, limit)
+
     async def stored_config(self, id: str) -> SessionConfig | None:  # noqa: A002 -- as in session()
         """What a session was created with; None where it does not exist."""
         links = await self._connector.links()
         meta = await links.store.meta(self._key(id))
         return None if meta is None else SessionConfig.from_json(meta.config)
 
+    async def health(self) -> Health:
+        """How the store and the workers are, of all tenants; a store that does not answer is a value too. Raises StoreFault."""
+        links = await self._connector.links()
+        with one_call(self._connector.timeout):
+            return await health(links.redis)
+
     async def run_due(self, *, summarizer: AnySummarizer = EXTRACTIVE) -> list[Outcome]:
         """Compact every session of this tenant that is due now, one after the other, in this process."""
         links = await self._connector.links()
+        await links.beat()
         due = [key for key, _ in await links.store.due(BATCH) if key.tenant == self._tenant]
         return [await run(key, store=links.store, doorbell=links.doorbell, summarizer=summarizer) for key in due]
 

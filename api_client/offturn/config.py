@@ -41,10 +41,24 @@ class SessionConfig:
         """Real tokens. Raises InvalidPolicy where policy and window cannot work together."""
         return self.policy.limits(self.window, self.max_output)
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """TTL in ms and bytes of the log, as the store has them; 0: none."""
+        return self.policy.session.ttl * 1000, self.policy.session.bytes
+
     def to_json(self) -> str:
         """For the store."""
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         return json.dumps({**values, "v": VERSION, "policy": self.policy.model_dump()})
+
+    def onto(self, stored: str) -> str:
+        """The same, with what another release keeps in `stored` and this one does not know."""
+        old, new = json.loads(stored), json.loads(self.to_json())
+        policy = new["policy"]
+        if old["policy"]["name"] == policy["name"]:
+            groups = {name: group for name, group in old["policy"].items() if isinstance(group, dict)}
+            policy |= {name: {**group, **policy.get(name, {})} for name, group in groups.items()}
+        return json.dumps({**old, **new})
 
     @classmethod
     def from_json(cls, text: str) -> SessionConfig:

@@ -8,11 +8,13 @@ so that a server that accepts and says nothing ends in a RecursionError; a retri
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import Connection, ConnectionPool, Redis, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import BusyLoadingError, ConnectionError, ReadOnlyError, TimeoutError  # noqa: A004
 
@@ -33,6 +35,8 @@ async def open_redis(url: str, *, timeout: float, setting: str = "OFFTURN_STORE_
     Other servers are not contacted before the first command. Raises InvalidSetting naming `setting`.
     """
     address = parse_url(url, setting)
+    if address.scheme == "sentinel":
+        return _SentinelRedis(address, timeout)
     if address.scheme != "embedded":
         return Redis.from_pool(_pool(address, timeout))
     # Not every system that can run a host can run the embedded server.
@@ -56,8 +60,26 @@ class _EmbeddedRedis(Redis):
         await asyncio.to_thread(self.server.close)
 
 
-def _pool(address: StoreUrl, timeout: float) -> ConnectionPool:
-    options: dict[str, Any] = {
+class _SentinelRedis(Redis):
+    """A client of the server that the sentinels name, also after a failover; it closes its connections to them too."""
+
+    def __init__(self, address: StoreUrl, timeout: float) -> None:
+        limits = {"socket_timeout": timeout, "socket_connect_timeout": timeout, "socket_keepalive": True}
+        watching: Callable[..., Sentinel] = Sentinel
+        pooled: Callable[..., SentinelConnectionPool] = SentinelConnectionPool
+        self._sentinel = watching(address.sentinels, sentinel_kwargs=limits)
+        pool = pooled(address.service, self._sentinel, **_options(address, timeout), socket_keepalive=True)
+        super().__init__(connection_pool=pool)
+        self.auto_close_connection_pool = True
+
+    async def aclose(self, close_connection_pool: bool | None = None) -> None:
+        await super().aclose(close_connection_pool)
+        for client in self._sentinel.sentinels:
+            await client.aclose()
+
+
+def _options(address: StoreUrl, timeout: float) -> dict[str, Any]:
+    return {
         "db": address.db,
         "username": address.username,
         "password": address.password,
@@ -66,6 +88,10 @@ def _pool(address: StoreUrl, timeout: float) -> ConnectionPool:
         "retry": Retry(ExponentialBackoff(cap=0.5, base=0.05), RETRIES),
         "retry_on_error": list(LOST),
     }
+
+
+def _pool(address: StoreUrl, timeout: float) -> ConnectionPool:
+    options = _options(address, timeout)
     if address.scheme == "unix":
         return ConnectionPool(connection_class=UnixDomainSocketConnection, path=address.path, **options)
     options |= {"host": address.host, "port": address.port, "socket_keepalive": True}

@@ -1,6 +1,6 @@
 """The doorbell: tells a worker that a session is due, in arq's job format, without arq.
 
-A ring may be lost; the due set is the truth and every worker's sweep rings again. A ring carries names only, never
+A ring wakes the workers that listen. It may be lost; the due set is the truth and every worker's sweep rings again. A ring carries names only, never
 content. Format: arq 0.28, `connections.ArqRedis.enqueue_job` and `jobs.serialize_job` with a JSON serializer.
 """
 
@@ -13,7 +13,7 @@ import orjson
 from redis.asyncio import Redis
 
 from offturn.store.errors import mapped
-from offturn_config.keys import JOB_PREFIX, QUEUE, SessionKey
+from offturn_config.keys import JOB_PREFIX, QUEUE, WAKE, SessionKey
 
 FUNCTION = "compact_session"
 """The name of the worker's function."""
@@ -66,5 +66,5 @@ class Doorbell:
         args = [key.tenant, key.session, request_no]
         head = dumps({"t": None, "f": FUNCTION, "a": args, "k": {}})[:-1] + b',"et":'
         with mapped():
-            added = await self._script(keys=[self._queue, _PAYLOAD_PREFIX + name], args=[name, head, EXPIRES_MS])
+            added = await self._script(keys=[self._queue, _PAYLOAD_PREFIX + name], args=[name, head, EXPIRES_MS, WAKE])
         return bool(added)

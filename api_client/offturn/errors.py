@@ -3,6 +3,7 @@
     OffturnError
     ├── StoreUnavailable   no answer from the store within the deadline; retryable
     ├── StoreFull          the store takes no more writes; retryable after room was made
+    │   └── SessionFull    this session's log is at the quota of its policy (`session.bytes`); not retryable
     ├── StoreFault         the store refused a command or has lost data: permissions, eviction, a bug
     ├── UnknownVersion     another release wrote what is stored; nothing was changed
     ├── Conflict           an id came again with other content, a list that is not this session's, a path that moved, a purged session
@@ -17,7 +18,7 @@
 Errors hold ids, indexes, field names and sizes, never content.
 """
 
-from offturn.store.errors import StoreFault, StoreFull, StoreUnavailable, UnknownVersion
+from offturn.store.errors import SessionFull, StoreFault, StoreFull, StoreUnavailable, UnknownVersion
 from offturn_config.errors import ConfigError, InvalidPolicy, InvalidSetting, OffturnError, UnknownPolicy
 from offturn_engine.errors import CannotFit, InvalidMessage, UnknownFormat
 
@@ -33,6 +34,7 @@ __all__ = [
     "NotRecorded",
     "OffturnError",
     "Refused",
+    "SessionFull",
     "StoreFault",
     "StoreFull",
     "StoreUnavailable",

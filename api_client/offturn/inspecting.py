@@ -6,9 +6,11 @@ import json
 from dataclasses import dataclass
 
 from offturn.cache import Cache
-from offturn.config import SessionConfig
+from offturn.config import Adopt, SessionConfig
 from offturn.errors import Refused
+from offturn.health import UNATTENDED
 from offturn.loading import requirement
+from offturn.store.dead import counted
 from offturn.store.replies import Event
 from offturn_engine.handles import parse_handle
 from offturn_engine.messages import Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
@@ -23,7 +25,11 @@ class Status:
     """One session now. `tokens`: calibrated estimate of the messages of the view in force; `messages`: length of the path.
 
     `generation`: the number in force; `current`: the newest committed. `due`: a job is asked for; `running`: a worker
-    holds the session; `parked`: too many jobs died, only a request starts the next. `window` in tokens.
+    holds the session; `parked`: too many jobs ended badly, only a request or `unblock` starts the next. `trouble`: how the
+    jobs ended that count towards that, as in `5 x died, 1 x bug`. `blocked`: a sentence
+    fit to show the user where compactions in a row made no room, else ""; only `unblock` and `rollback` lift that.
+    `window` in tokens. `adopt`: when a new generation goes in force; `never` is shadow mode: generations are made and not
+    shown. `warnings`: sentences without content.
     """
 
     session: str
@@ -35,9 +41,13 @@ class Status:
     due: bool
     running: bool
     parked: bool
+    trouble: str
+    blocked: str
     window: int
     policy: str
     format: str
+    adopt: Adopt
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +85,13 @@ def status(cache: Cache) -> Status:
         due=meta.due,
         running=meta.leased,
         parked=meta.parked,
+        trouble=counted(meta.ends),
+        blocked=meta.blocked,
         window=config.window,
         policy=config.policy.name,
         format=config.format,
+        adopt=config.adopt,
+        warnings=(UNATTENDED,) if meta.unattended else (),
     )
 
 

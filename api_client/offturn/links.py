@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 from redis.asyncio import Redis
 from redis.exceptions import TimeoutError as TimedOut
 
+from offturn.beating import about_in_process, process_name
 from offturn.connect import open_redis
 from offturn.courier import Courier
 from offturn.deadline import QUEUE_SHARE, waiting
@@ -18,6 +19,7 @@ from offturn.doorbell import Doorbell
 from offturn.errors import Closed
 from offturn.store.errors import StoreFault, StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
+from offturn.store.workers import Workers
 from offturn_config.keys import SessionKey
 
 OnOutage = Literal["degrade", "raise"]
@@ -27,8 +29,9 @@ CLOSED = "the client of this session is closed: open a new one with CompactionCl
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """What every call works with. `timeout`: seconds, for one command with its retries."""
+    """What every call works with; `redis` is the store's. `timeout`: seconds, for one command with its retries."""
 
+    redis: Redis = field(repr=False)
     store: SessionStore
     doorbell: Doorbell
     timeout: float
@@ -41,6 +44,10 @@ class Links:
                 await self.doorbell.ring(key, request_no)
         except (TimeoutError, StoreUnavailable, StoreFull, StoreFault):
             return
+
+    async def beat(self) -> None:
+        """Say that this process compacts. Raises StoreUnavailable and other store errors."""
+        await Workers(self.redis).beat(process_name(), about_in_process())
 
     async def close(self) -> None:
         """Close the connections; an embedded server that nobody else uses stops."""
@@ -119,5 +126,5 @@ class Connector:
                 opened.push_async_callback(queue.aclose)
             timely = _Timely(redis, self.timeout)
             opened.callback(timely.close)
-            store = SessionStore(cast("Redis", timely))
-            return Links(store, Doorbell(queue), self.timeout, opened.pop_all())
+            bounded = cast("Redis", timely)
+            return Links(bounded, SessionStore(bounded), Doorbell(queue), self.timeout, opened.pop_all())

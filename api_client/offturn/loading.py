@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import cast
 
 from offturn.config import SessionConfig
@@ -50,7 +51,10 @@ def requirement(meta: Meta) -> Requirement:
 
 
 async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Superseded | Failed:
-    """Read a claimed session, unless its epoch is over. Failed: the server has lost a part of it."""
+    """Read a claimed session, unless its epoch is over. Failed: the server has lost a part of its log.
+
+    Where it has lost the base, the session is mended and the next job starts from what took its place.
+    """
     meta = await store.meta(key)
     if meta is None or meta.incarnation != claim.incarnation:
         return Superseded(reason="gone")
@@ -64,6 +68,7 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         return await _gone(key, store, claim, "log_gone")
     base = NOTHING if meta.current == 0 else await store.generation(key, meta.current)
     if base is None:
+        await store.mend(key, incarnation=claim.incarnation, nonce=token_hex(16))
         return await _gone(key, store, claim, "base_gone")
     newest = max(entries, key=lambda e: e.seq, default=None)  # not the last one where a message was replaced
     return Job(
@@ -76,8 +81,8 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         length=newest.seq + 1 if newest else 0,
         chain=newest.chain if newest else "",
         path_tokens=sum(e.tokens for e in entries),
-        wanted=meta.asked > meta.served or (needed != "none" and not meta.parked),
-        pressing=needed == "hard" or claim.attempts >= TRIES_BEFORE_EXTRACTIVE,
+        wanted=meta.asked > meta.served or (needed != "none" and not (meta.parked or meta.blocked)),
+        pressing=needed == "hard" or claim.attempts + claim.failures >= TRIES_BEFORE_EXTRACTIVE,
     )
 
 

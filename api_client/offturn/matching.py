@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -16,87 +16,107 @@ from offturn_engine.match import (
     Form,
     Match,
     Shape,
-    changed,
     holds_summary,
     is_system,
     match,
     match_ids,
     path_shape,
     view_shape,
+    window,
 )
 from offturn_engine.messages import RawMessage
+from offturn_engine.ranges import Ranges
+from offturn_engine.realign import Realigned, realign
 
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """`new` messages start at index `start` of the list; `system`: the list's own leading system messages."""
+    """`new` messages start at index `start` of the list; `system`: the list's own leading system messages.
+
+    other: where the list differs from the session, the path it asks for; its places count from `start`.
+    """
 
     new: tuple[RawMessage, ...]
     start: int
     behind: bool
     system: tuple[RawMessage, ...]
+    other: Realigned | None = None
 
 
-async def recognise(cache: Cache, history: Sequence[Any], ids: Ids | None) -> Recognised:
-    """Raises Conflict for a list that is neither the transcript nor a view of it plus new messages, InvalidSetting."""
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """One thing the list may look like. `covered`: what its summary stands for."""
+
+    shape: Shape
+    covered: Ranges
+
+
+async def recognise(cache: Cache, history: Sequence[Any], ids: Ids | None, partial: bool = False) -> Recognised:
+    """What of the list is the session's. Raises Conflict for a list that holds a summary of elsewhere, InvalidSetting."""
     history = whole_list(history)
     check_ids(ids, len(history))
     raws = [plain(value) for value in history]
     lead = _leading_system(raws)
     if not cache.path:
-        _refuse_summaries(raws, 0)
+        _refuse_summaries(enumerate(raws))
         return Recognised(tuple(raws), 0, False, lead)
-    forms = [Form(raw, cache.fmt) for raw in raws[len(lead) :]]
-    found = await _found(cache, forms, None if ids is None else ids[len(lead) :], len(lead))
-    start = len(lead) + found.new
-    _refuse_summaries(raws[start:], start)
+    first = len(lead)
+    forms = [Form(raw, cache.fmt) for raw in raws[first:]]
+    found = await _found(cache, forms, None if ids is None else ids[first:], partial)
+    if isinstance(found, Realigned):
+        if found.inside:
+            raise Conflict(
+                f"the list of {len(raws)} messages starts in the middle of the session's; nothing was written: pass "
+                "partial=True if it is only the newest part of your list, or ids="
+            )
+        _refuse_summaries((first + place, raws[first + place]) for place in found.new)
+        return Recognised(tuple(raws[first:]), first, False, lead, found)
+    start = first + found.new
+    _refuse_summaries(enumerate(raws[start:], start))
     return Recognised(tuple(raws[start:]), start, found.kind == "behind", lead)
 
 
-async def _found(cache: Cache, forms: Sequence[Form], ids: Ids | None, first: int) -> Match:
-    lead = len(_leading_system([message.raw for message in cache.path]))
+def leading(cache: Cache) -> int:
+    """How many system messages the path starts with; the list's own take their place."""
+    return len(_leading_system([message.raw for message in cache.path]))
+
+
+async def _found(cache: Cache, forms: Sequence[Form], ids: Ids | None, partial: bool) -> Match | Realigned:
+    lead = leading(cache)
     path, path_ids = path_shape(cache.path[lead:], cache.path_forms[lead:]), cache.path_ids[lead:]
-    differs = 0
-    by_ids = None if ids is None else match_ids(ids, forms, path_ids, path)
-    if by_ids is not None:
-        if by_ids.kind != "unrelated":
-            return by_ids
-        differs = by_ids.differs
-    async for shape in _shapes(cache, path, lead):
-        found = match(forms, shape)
+    by_ids = None if ids is None else match_ids(ids, forms, path_ids, path, partial=partial)
+    if by_ids is not None and by_ids.kind != "unrelated":
+        return by_ids
+    looks = []
+    async for look in _looks(cache, path, lead):
+        found = window(forms, look.shape) if partial else match(forms, look.shape)
         if found.kind != "unrelated":
             return found
-        differs = max(differs, found.differs)
-    index = None if ids is None else changed(ids, forms, path_ids, path)
-    if ids is not None and index is not None:
-        raise Conflict(
-            f"message {first + index}: id {ids[index]!r} is recorded with other content; nothing was written"
-        )
-    raise Conflict(
-        f"message {first + differs} of {first + len(forms)} (the first is 0) is not what the session has at its place: "
-        "the list is neither this session's transcript nor a view of it, and nothing was written. A mirrored list may "
-        "only grow at its end; with ids= it may also lose its oldest messages; another conversation needs another "
-        "session id"
-    )
+        looks.append(look)
+    seqs = [message.seq for message in cache.path[lead:]]
+    names = {seq: host_id for seq, host_id in zip(seqs, path_ids, strict=True) if host_id is not None}
+    given = [None] * len(forms) if ids is None else list(ids)
+    others = (realign(forms, given, look.shape, seqs, names, look.covered, partial=partial) for look in looks)
+    return max(others, key=lambda other: other.known)
 
 
-async def _shapes(cache: Cache, transcript: Shape, lead: int) -> AsyncIterator[Shape]:
+async def _looks(cache: Cache, transcript: Shape, lead: int) -> AsyncIterator[_Look]:
     """What a list may look like, the likeliest first: the path, the views of kept generations, those of one call."""
-    yield transcript
+    yield _Look(transcript, ())
     path, forms = cache.path[lead:], cache.path_forms[lead:]
     for number in sorted(cache.meta.generations, reverse=True) if cache.meta else ():
         try:
             record = await cache.generation(number)
         except Refused:  # forgotten between two reads
             continue
-        yield view_shape(path, forms, record, cache.fmt)
+        yield _Look(view_shape(path, forms, record, cache.fmt), record.covered)
     for record in (NOTHING, *reversed(cache.passing)):
-        yield view_shape(path, forms, record, cache.fmt)
+        yield _Look(view_shape(path, forms, record, cache.fmt), record.covered)
 
 
-def _refuse_summaries(new: Sequence[RawMessage], start: int) -> None:
+def _refuse_summaries(new: Iterable[tuple[int, RawMessage]]) -> None:
     """A summary that offturn wrote is nobody's message: recorded as one, it would count as a human's words."""
-    index = next((start + i for i, raw in enumerate(new) if holds_summary(raw)), None)
+    index = next((index for index, raw in new if holds_summary(raw)), None)
     if index is not None:
         raise Conflict(
             f"message {index} (the first is 0) holds a summary of offturn's and is not in this session; nothing was "

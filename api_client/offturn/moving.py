@@ -14,7 +14,8 @@ from offturn.exporting import export
 from offturn.handle import Handle
 from offturn.links import Links
 from offturn.paths import Move, Ref, amended, place, up_to
-from offturn.store.replies import Gone, Meta, PathMoved, SteerReply, Undone, UndoReply
+from offturn.room import session_full
+from offturn.store.replies import Gone, Meta, Overfull, PathMoved, SteerReply, Undone, UndoReply
 from offturn.store.replies import Recorded as Stored
 from offturn_config.keys import SessionKey
 from offturn_config.presets import load
@@ -59,7 +60,7 @@ class Moving(Handle):
 
             async def move() -> Move:
                 messages, made = amended(cache, ref, message, self._origin)
-                return await Move.to(cache, messages, made.entries[0])
+                return await Move.to(cache, messages, made.entries)
 
             if amended(cache, ref, message, self._origin)[1].messages[0].raw == old.raw:
                 return old.seq
@@ -91,6 +92,7 @@ class Moving(Handle):
                     entries=entries,
                     expect=0,
                     config=meta.config,
+                    limits=(meta.ttl, meta.quota),
                     calibration=meta.calibration,
                     thresholds=(meta.soft, meta.hard, meta.growth),
                 )
@@ -119,7 +121,9 @@ class Moving(Handle):
         await self._steer(lambda links, cache, op: links.store.cancel(self.key, op=op, incarnation=cache.incarnation))
 
     async def unblock(self) -> None:
-        """Let a session be compacted again that was parked because too many jobs died."""
+        """Let a session be compacted again that was parked because too many jobs ended badly, or that is blocked or held
+        because compactions made no room.
+        """
         await self._steer(lambda links, cache, op: links.store.unblock(self.key, op=op, incarnation=cache.incarnation))
 
     async def configure(
@@ -153,8 +157,9 @@ class Moving(Handle):
                     self.key,
                     op=op,
                     incarnation=meta.incarnation,
-                    config=new.to_json(),
+                    config=new.onto(meta.config),
                     thresholds=(levels.soft, levels.hard, levels.growth),
+                    limits=new.bounds,
                     calibration=learnt,
                 )
             )
@@ -176,12 +181,16 @@ class Moving(Handle):
         """The log's length afterwards. What was read and judged must still be so when it is written."""
         for _ in range(TRIES):
             await cache.refresh()
-            reply = await self._moved(links, cache.live, await move())
+            made = await move()
+            reply = await self._moved(links, cache.live, made)
             if isinstance(reply, PathMoved):
                 continue
+            if isinstance(reply, Overfull):
+                raise session_full(self.key, reply)
             if not isinstance(reply, Undone):
                 raise Conflict(f"session {self.key.member!r} was purged: record first")
             cache.stale = True
+            cache.saw((reply.length - len(made.entries), reply.length))
             if reply.ring:
                 await links.ring(self.key, reply.request_no)
             return reply.length
@@ -202,7 +211,8 @@ class Moving(Handle):
                 open_calls=made.open_calls,
                 unfit=made.unfit,
                 shown_tokens=made.shown_tokens,
-                entry=made.entry,
+                shadow=made.shadow,
+                entries=made.entries,
             )
         )
 

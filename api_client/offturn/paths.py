@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -24,10 +24,10 @@ Ref: TypeAlias = int | str
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A new path; `entry` is the message that is appended for it. The rest is what the store cannot compute itself.
+    """A new path; `entries` are the messages that are appended for it. The rest is what the store cannot compute itself.
 
     unfit: generations inside the path whose view of it would break a promise; shown_tokens: estimate of the view of the
-    one that stays.
+    one that stays current; shadow: current is not what is in force.
     """
 
     path: Ranges
@@ -35,14 +35,18 @@ class Move:
     open_calls: Mapping[str, int]
     unfit: tuple[int, ...]
     shown_tokens: int
-    entry: NewEntry | None = None
+    shadow: bool = False
+    entries: Sequence[NewEntry] = ()
 
     @classmethod
-    async def to(cls, cache: Cache, messages: list[Message], entry: NewEntry | None = None) -> Move:
+    async def to(cls, cache: Cache, messages: list[Message], entries: Sequence[NewEntry] = ()) -> Move:
         """The move that makes these messages the path."""
-        path = in_order(m.seq for m in messages)
-        unfit, shown = await _judged(cache, messages, normalise(path))
-        return cls(path, sum(m.tokens for m in messages), _open_calls(messages), unfit, shown, entry)
+        path, meta = in_order(m.seq for m in messages), cache.live
+        shadow = cache.config is not None and cache.config.adopt == "never"
+        unfit, shown = await _judged(cache, messages, normalise(path), meta.current)
+        if shadow:
+            unfit = [*unfit, *(await _judged(cache, messages, normalise(path), meta.adopted))[0]]
+        return cls(path, sum(m.tokens for m in messages), _open_calls(messages), tuple(unfit), shown, shadow, entries)
 
 
 def place(cache: Cache, ref: Ref) -> int:
@@ -95,17 +99,18 @@ def _open_calls(messages: list[Message]) -> Mapping[str, int]:
     return Counter(part.id for part in parts if isinstance(part, ToolCallPart))
 
 
-async def _judged(cache: Cache, messages: list[Message], path: Ranges) -> tuple[tuple[int, ...], int]:
-    """As the store will choose: current, else what it replaced, if it covers only the path and keeps every promise."""
+async def _judged(cache: Cache, messages: list[Message], path: Ranges, number: int) -> tuple[list[int], int]:
+    """As the store will choose: this one, else what it replaced, if it covers only the path and keeps every promise."""
     unfit: list[int] = []
     known = cache.live.generations
-    number = cache.live.current
     while number in known:
         if inside(known[number].covered, path):
-            record = await cache.generation(number)
+            record = await cache.find(number)
+            if record is None:  # lost: the session was mended, so the store will ask for another look
+                break
             rendering = render(messages, record, cache.fmt)
             if not violations(Shown(messages, record, rendering, cache.fmt)):
-                return tuple(unfit), rendering.tokens
+                return unfit, rendering.tokens
             unfit.append(number)
         number = known[number].replaces
-    return tuple(unfit), 0
+    return unfit, 0

@@ -15,8 +15,10 @@ from secrets import token_hex
 
 from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
+from offturn.outlasting import OUTAGE_SECONDS, outlasting
+from offturn.progress import Progress
 from offturn.stopping import stop
-from offturn.store.errors import StoreFull, StoreUnavailable
+from offturn.store.errors import StoreFull, StoreUnavailable, UnknownVersion
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
 from offturn.store.sessions import SessionStore
 from offturn.summarise import PaidInSession, Unavailable, summarise
@@ -26,12 +28,28 @@ from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
 from offturn_engine.compaction import NO_SECTIONS, Compaction
 from offturn_engine.draft import Candidate
-from offturn_engine.outcome import NO_GAIN, Compacted, Failed, Outcome, Pruned, Skipped, Superseded, finish, name
+from offturn_engine.errors import UnknownFormat
+from offturn_engine.outcome import (
+    LIMITED,
+    NO_GAIN,
+    Cause,
+    Compacted,
+    Failed,
+    Outcome,
+    Pruned,
+    Skipped,
+    Superseded,
+    finish,
+    name,
+)
 from offturn_engine.plan import PruneOnly, Skip, apply, plan, widen
 
 LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
 LONGEST_BACKOFF_MS = 300_000
+SHORTEST_DELAY_MS = 500
+DEFERRED_MS = 30_000
+NOT_ITS_FAULT = StoreFull | UnknownVersion | UnknownFormat  # wait for room, or for a release that can read it
 LONGEST_RETRY_AFTER = 3_600  # seconds: a provider may say anything
 
 
@@ -43,24 +61,33 @@ async def run(
     summarizer: AnySummarizer,
     lease_ms: int = LEASE_MS,
     worker_id: str = "",
+    patience: float = math.inf,
+    hourly: int | None = None,
 ) -> Outcome:
     """Compact one session if it is due and free.
 
-    Raises StoreUnavailable and StoreFull, which leave the claim to its lease. An unexpected error is raised too, after
-    the session was handed back with a delay.
+    A result outlasts an outage of a minute. patience: seconds without progress after which the job ends. hourly: automatic
+    compactions a session may have an hour.
+    Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
+    unexpected error is raised too, after the session was handed back with a delay.
     """
-    claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms)
+    try:
+        claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms, worker=worker_id, hourly=hourly)
+    except UnknownVersion as error:  # it stays due, for a worker of the release that wrote it
+        return Failed(kind=type(error).__name__, cause="store")
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
     try:
-        outcome = await _while_held(key, store, claim, summarizer, lease_ms)
-    except (StoreUnavailable, StoreFull):
+        outcome = await _while_held(key, store, claim, summarizer, lease_ms, patience)
+    except StoreUnavailable:
         raise
-    except OffturnError as error:  # a record or message this release cannot read: wait for one that can
-        outcome = Failed(kind=type(error).__name__)
+    except OffturnError as error:
+        cause: Cause = "store" if isinstance(error, NOT_ITS_FAULT) else "job"
+        outcome = Failed(kind=type(error).__name__, cause=cause)
     except asyncio.CancelledError:
         with suppress(OffturnError):  # the lease runs out by itself, and a cancellation must arrive
-            await asyncio.shield(_finish(key, store, doorbell, claim, Superseded(reason="cancelled"), worker_id))
+            outcome = Superseded(reason="cancelled")
+            await asyncio.shield(_finish(key, store, doorbell, claim, outcome, worker_id, seconds=0))
         raise
     except Exception:
         with suppress(OffturnError):
@@ -70,7 +97,9 @@ async def run(
     return outcome
 
 
-async def _compact(key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer) -> Outcome:
+async def _compact(
+    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, progress: Progress
+) -> Outcome:
     job = await load(key, store, claim)
     if not isinstance(job, Job):
         return job
@@ -91,9 +120,10 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, summarize
         return Skipped(reason=planned.reason)
     if isinstance(planned, PruneOnly):
         return await _publish(key, store, claim, job, planned.candidate)
-    written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation))
+    written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation, progress))
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
-        return Failed(kind=written.kind, retry_after=written.retry_after)
+        cause: Cause = "limit" if written.kind == LIMITED else "provider"
+        return Failed(kind=written.kind, retry_after=written.retry_after, cause=cause)
     if isinstance(written, Unavailable):
         facts = partial(apply, planned, NO_SECTIONS, spent=written.spent, provisional=True)
         return await _publish(key, store, claim, job, await asyncio.to_thread(facts), fallback=written.kind)
@@ -110,7 +140,7 @@ async def _publish(
     reply = await _commit(key, store, claim, job, candidate)
     if reply == Refused(why="fuller"):
         # An emergency covered more while the model was paid: put the summary over all of it.
-        now = await load(key, store, claim)
+        now = await outlasting(partial(load, key, store, claim))
         if isinstance(now, Job):
             candidate = await asyncio.to_thread(widen, candidate, now.path, now.base.covered)
             if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=-math.inf):
@@ -122,7 +152,8 @@ async def _publish(
 
 
 async def _commit(key: SessionKey, store: SessionStore, claim: Claim, job: Job, candidate: Candidate) -> CommitReply:
-    return await store.commit(
+    commit = partial(
+        store.commit,
         key,
         incarnation=claim.incarnation,
         epoch=claim.epoch,
@@ -134,6 +165,7 @@ async def _commit(key: SessionKey, store: SessionStore, claim: Claim, job: Job, 
         claim=claim,
         op=token_hex(16),
     )
+    return await outlasting(commit)
 
 
 def _published(number: int, record: Compaction, fallback: str) -> Outcome:
@@ -152,28 +184,35 @@ def _published(number: int, record: Compaction, fallback: str) -> Outcome:
 
 
 async def _while_held(
-    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, lease_ms: int
+    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, lease_ms: int, patience: float
 ) -> Outcome:
-    """Work while the lease is renewed; a lost lease closes whatever is open, a model's stream included."""
-    work = asyncio.create_task(_compact(key, store, claim, summarizer))
+    """Work while the lease is renewed; a lost lease, and no progress, close whatever is open, a model's stream included."""
+    progress = Progress()
+    work = asyncio.create_task(_compact(key, store, claim, summarizer, progress))
     lease = asyncio.create_task(_renew(key, store, claim, lease_ms))
+    stalled = asyncio.create_task(progress.stalled(patience))
     try:
-        await asyncio.wait((work, lease), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((work, lease, stalled), return_when=asyncio.FIRST_COMPLETED)
         if work.done():
             return work.result()
+        if stalled.done():
+            return Failed(kind="stalled")
         lease.result()  # raises what ended it, if it was not the claim
         meta = await store.meta(key)
         return Superseded(reason="claim_lost" if meta is None or meta.epoch == claim.epoch else "epoch")
     finally:
-        await stop(work, lease)
+        await stop(work, lease, stalled)
 
 
 async def _renew(key: SessionKey, store: SessionStore, claim: Claim, lease_ms: int) -> None:
     held = True
     while held:
         await asyncio.sleep(lease_ms / 4_000)
-        with suppress(StoreUnavailable, StoreFull):
-            held = await store.renew(key, claim=claim, lease_ms=lease_ms)
+        with suppress(StoreUnavailable, StoreFull, TimeoutError):
+            async with asyncio.timeout(
+                lease_ms / 4_000
+            ):  # a silent server: the first to be heard again must be this one
+                held = await store.renew(key, claim=claim, lease_ms=lease_ms)
 
 
 async def _finish(
@@ -183,24 +222,33 @@ async def _finish(
     claim: Claim,
     outcome: Outcome,
     worker_id: str,
+    *,
+    seconds: float = OUTAGE_SECONDS,
 ) -> None:
-    finished = await store.finish(
+    release = partial(
+        store.finish,
         key,
         claim=claim,
         outcome=finish(outcome),
         backoff_ms=_backoff(outcome, claim),
         detail=_detail(outcome, worker_id),
     )
+    finished = await outlasting(release, seconds=seconds)  # a second one is refused: the claim is gone
     if isinstance(finished, Finished) and finished.ring:
-        with suppress(StoreUnavailable):  # the session is due: every worker's sweep rings again
+        with suppress(OffturnError):  # the session is due: every worker's sweep rings again
             await doorbell.ring(key, finished.request_no)
 
 
 def _backoff(outcome: Outcome, claim: Claim) -> int:
     if not isinstance(outcome, Failed):
         return 0
+    if outcome.cause == "store":
+        return DEFERRED_MS
+    if outcome.cause == "limit":
+        return max(SHORTEST_DELAY_MS, int(outcome.retry_after * 1000))
+    tries = claim.attempts + claim.failures - 1
     asked = int(min(outcome.retry_after, LONGEST_RETRY_AFTER) * 1000)
-    return max(asked, min(FIRST_BACKOFF_MS << (claim.attempts - 1), LONGEST_BACKOFF_MS))
+    return max(asked, min(FIRST_BACKOFF_MS << min(tries, 16), LONGEST_BACKOFF_MS))
 
 
 def _detail(outcome: Outcome, worker_id: str) -> dict[str, str | int | bool]:

@@ -10,9 +10,11 @@ from offturn.config import SessionConfig
 from offturn.entries import Prepared
 from offturn.errors import Behind, Conflict, InvalidMessage
 from offturn.outbox import Batch
-from offturn.store.replies import BehindLog, DuplicateId, Meta, OrphanResult, RecordReply, Unexpected
+from offturn.room import session_full
+from offturn.store.replies import BehindLog, DuplicateId, Meta, OrphanResult, Overfull, RecordReply, Unexpected
 from offturn.usage import Usage
 from offturn.view import View
+from offturn_config.keys import SessionKey
 from offturn_engine.tokens import Calibration
 
 UNSURE = (
@@ -81,7 +83,7 @@ class Unsure:
         self._batch = None
 
 
-def refusal(reply: RecordReply, batch: Prepared) -> Exception:
+def refusal(key: SessionKey, reply: RecordReply, batch: Prepared) -> Exception:
     """The error for a record that was not done."""
     match reply:
         case DuplicateId(index=index, host_id=host_id):
@@ -95,8 +97,10 @@ def refusal(reply: RecordReply, batch: Prepared) -> Exception:
             return Moved(f"expect: the next message gets seq {length}; nothing was written")
         case BehindLog():
             return Behind(BEHIND)
+        case Overfull():
+            return session_full(key, reply)
         case _:
-            return Conflict("the session was purged while this handle was open; nothing was written")
+            return Conflict("the session was purged or expired while this handle was open; nothing was written")
 
 
 def levels(config: SessionConfig, calibration: Calibration) -> tuple[int, int, int]:

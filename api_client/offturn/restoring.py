@@ -32,7 +32,8 @@ async def record_again(cache: Cache, found: Snapshot) -> int | None:
         entries = _missing(cache, found)
         if not entries:
             return None
-        config, meta = cache.meta.config if cache.meta else cache.opened.to_json(), cache.meta
+        meta = cache.meta
+        config = cache.config or cache.opened
         reply = await cache.store.record(
             cache.key,
             op=token_hex(16),
@@ -41,7 +42,8 @@ async def record_again(cache: Cache, found: Snapshot) -> int | None:
             tail_chain=found.meta.chain if found.meta else EMPTY,
             entries=entries,
             expect=len(cache.log) - len(entries),
-            config=config,
+            config=config.to_json(),
+            limits=config.bounds,
             calibration=meta.calibration if meta else None,
             thresholds=(meta.soft, meta.hard, meta.growth)
             if meta

@@ -7,20 +7,15 @@ with the reply it gave, so a write takes effect once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from offturn import inspecting
-from offturn.away import Away
-from offturn.cache import Cache
 from offturn.deadline import one_call
-from offturn.entries import Ids, listed, prepare
+from offturn.entries import listed, prepare
 from offturn.errors import Conflict, InvalidSetting, Refused, StoreFull, StoreUnavailable
-from offturn.links import Links
-from offturn.matching import Recognised, recognise
-from offturn.moving import Moving
+from offturn.holding import checked_hold
+from offturn.mirroring import Mirroring
 from offturn.overflow import Overflow, unrecognised
-from offturn.recording import Moved
 from offturn.showing import require_room
 from offturn.shrinking import count_of
 from offturn.store.replies import Gone, RolledBack
@@ -31,11 +26,10 @@ from offturn_engine.messages import Json
 
 REASONS = ("manual", "phase", "threshold")
 OPEN = "a tool group is open: covered up to the last closed one"
-MIRROR_TRIES = 5
 LONGEST_NOTE = 4_000  # characters of a note or focus
 
 
-class Session(Away, Moving):
+class Session(Mirroring):
     """A handle, from `CompactionClient.session`; cheap, one per session and process. Its calls run one after the other.
 
     Before each model call: `record` what is new and send what `view` gives, or give your own list to `mirror` and send
@@ -66,12 +60,16 @@ class Session(Away, Moving):
         max_output: int | None = None,
         system: Json = None,
         tools: Json = None,
+        hold: float = 0.0,
         generation: int | None = None,
     ) -> View:
-        """What to send next. It never waits for a worker and always fits.
+        """What to send next. It always fits, and never waits for a worker unless `hold` says so.
 
         window, max_output: tokens of another model for this call; what is given up for it is not committed.
         system, tools: as the SDK takes them, counted here and passed on by `View.kwargs` (tools are not).
+        hold: seconds, at most 600. From the hard level on (and with four messages or more) it waits that long for a
+        compaction that is asked for, and shows it; else it is the emergency view. Below that level it does not wait, and
+        other calls of this handle go on meanwhile.
         generation: show this one without adopting anything (0 is the raw transcript). One that is larger than the
         window gives way like any view, and a warning says so: pass window=offturn.ANY_WINDOW to see it as it is.
         Raises InvalidSetting, InvalidPolicy for an impossible window, Refused for an unknown generation, and CannotFit,
@@ -79,40 +77,11 @@ class Session(Away, Moving):
         take a larger window, or record an answer ("That was too long, please send a file."): answered, it may be cut.
         """
         options = Options(window=window, max_output=max_output, system=system, tools=tools, generation=generation)
+        seconds = checked_hold(hold)
         try:
-            async with self._open(fresh=True) as (_, cache):
-                return await self._show(cache, options)
+            return await self._viewed(options, seconds)
         except (StoreUnavailable, StoreFull) as error:
             return await self._view_away(error, options)
-
-    async def mirror(
-        self,
-        history: Sequence[Any],
-        *,
-        ids: Ids | None = None,
-        usage: Any = None,
-        window: int | None = None,
-        max_output: int | None = None,
-        system: Json = None,
-        tools: Json = None,
-    ) -> View:
-        """For hosts that keep their own list: record what is new in it, and get the view to send.
-
-        The list may be the transcript, or a view of ours that took its place, plus new messages at its end: nothing
-        else may change in it. Its leading system messages go out in place of the recorded ones. A strict prefix changes
-        nothing (`View.behind`).
-        ids: the host's own, None where it has none; with them the list may lack its oldest messages.
-        Raises Conflict, naming the first message that differs, for a list that is neither, and what `record` and `view`
-        raise; after CannotFit the new messages are recorded, put the answer that `view` speaks of into the list too.
-        """
-        options = Options(window=window, max_output=max_output, system=system, tools=tools)
-        try:
-            async with self._open(fresh=True) as (links, cache):
-                found = await self._mirrored(links, cache, history, ids, usage)
-                view = await self._show(cache, replace(options, lead=found.system))
-                return replace(view, behind=found.behind)
-        except (StoreUnavailable, StoreFull) as error:
-            return await self._mirror_away(error, history, ids, usage, options)
 
     async def overflow(self, error_or_response: Any, *, sent: View, pending: object = ()) -> View:
         """A smaller view, after the provider said that `sent` was too long: send that instead.
@@ -221,25 +190,6 @@ class Session(Away, Moving):
         links = await self._connector.links()
         return await links.store.events(self.key, after=after, limit=limit)
 
-    async def _mirrored(
-        self, links: Links, cache: Cache, history: Sequence[Any], ids: Ids | None, usage: Any
-    ) -> Recognised:
-        """Record what is new, unless another process was faster: then look again what is."""
-        for tries_left in reversed(range(MIRROR_TRIES)):
-            found = await recognise(cache, history, ids)
-            if not found.new and usage is None:
-                break
-            try:
-                await self._record(links, cache, self._mirrored_batch(cache, found, ids, usage))
-                break
-            except Moved:
-                if not tries_left:
-                    raise
-                await cache.refresh()
-        if cache.stale:
-            await cache.refresh()
-        return found
-
     async def _request(self, reason: str, focus: str | None, note: str) -> Ticket:
         if reason not in REASONS:
             raise InvalidSetting(f"reason {reason!r}: use one of {', '.join(REASONS)}")
@@ -257,6 +207,7 @@ class Session(Away, Moving):
             )
             if isinstance(reply, Gone):
                 raise Conflict(f"session {self.key.member!r} was purged: record first")
-            await links.ring(self.key, reply.request_no)
-            warnings = (OPEN,) if group_is_open(cache.path) else ()
+            if reply.ring:
+                await links.ring(self.key, reply.request_no)
+            warnings = (*cache.live.warnings, *((OPEN,) if group_is_open(cache.path) else ()))
             return Ticket(links.store, self.key, reply.request_no, warnings)

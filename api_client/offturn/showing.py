@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 from secrets import token_hex
@@ -11,6 +12,8 @@ from secrets import token_hex
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.errors import Refused
+from offturn.room import SERVER_FULL
+from offturn.store.errors import StoreFull
 from offturn.store.replies import Adopted, Committed, Meta
 from offturn.view import Options, View
 from offturn_engine.accept import accept
@@ -28,6 +31,12 @@ from offturn_engine.triggers import in_estimates
 
 EMERGENCY_TRIES = 3
 GAVE_WAY = "generation {} does not fit the window and gave way: pass window=offturn.ANY_WINDOW to see it as it is"
+
+
+SHADOW = (
+    "adopt='never': what is in force does not fit and gave way for this call only; generations are made and not shown, "
+    "configure(adopt='group') puts the newest in force"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +83,33 @@ async def show(cache: Cache, config: SessionConfig, options: Options, *, offline
     calibration = config.calibration(cache.meta.calibration if cache.meta else None)
     space = room(config, calibration, cache.fmt, options)
     if options.generation is None and not offline and _may_adopt(cache, config):
-        await _adopt(cache)
-    own = options.generation is None and options.window in (None, config.window) and not offline
+        with suppress(StoreFull):  # what is in force is still a view
+            await _adopt(cache)
+    shadow = config.adopt == "never"
+    own = options.generation is None and options.window in (None, config.window) and not (shadow or offline)
     tries = EMERGENCY_TRIES if own else 0
+    if own and options.urgent:
+        await _relieve(cache, space, options)
     gave_way: tuple[str, ...] = ()
     while True:
-        shown = await cache.generation(_number(cache, options))
+        chosen = options.generation
+        shown = await (cache.pointed("adopted") if chosen is None else cache.generation(chosen))
         rendering = _led(render(cache.path, shown, cache.fmt), options.lead)
         if rendering.tokens <= space.messages or not cache.path:
             break
         if not tries:
             shown, rendering = await _passing(cache, shown, space, options)
-            gave_way = (GAVE_WAY.format(options.generation),) if options.generation is not None else ()
+            if chosen is not None:
+                gave_way += (GAVE_WAY.format(chosen),)
+            elif shadow:
+                gave_way += (SHADOW,)
             break
         tries -= 1
-        if not await _adopt(cache):
-            await _publish(cache, space, options)
+        try:
+            if not await _adopt(cache):
+                await _publish(cache, await _emergency(cache, space, options))
+        except StoreFull:
+            tries, gave_way = 0, (SERVER_FULL,)
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)
     return replace(view, warnings=(*view.warnings, *gave_way))
 
@@ -155,11 +175,6 @@ def give_way(
         raise CannotFit(space.calibration.real(error.tokens + more), space.limit) from None
 
 
-def _number(cache: Cache, options: Options) -> int:
-    in_force = cache.meta.adopted if cache.meta else 0
-    return in_force if options.generation is None else options.generation
-
-
 def _led(rendering: Rendering, lead: tuple[RawMessage, ...]) -> Rendering:
     """With the host's own leading system messages in place of the recorded ones."""
     if not lead:
@@ -201,36 +216,47 @@ async def _passing(cache: Cache, base: Compaction, space: Room, options: Options
     return record, _led(made.rendering, options.lead)
 
 
+async def _relieve(cache: Cache, space: Room, options: Options) -> None:
+    """At the hard level, with nothing coming: a provisional generation, if that makes the view smaller."""
+    with suppress(CannotFit, Refused, StoreFull):  # then what is in force has to do, if it fits
+        before = render(cache.path, await cache.pointed("current"), cache.fmt).tokens
+        made = await _emergency(cache, space, options)
+        if made.rendering.tokens < before:
+            await _publish(cache, made)
+
+
 def _accepted(
     path: list[Message], base: Compaction, fmt: Format, space: Room, lead: tuple[RawMessage, ...]
-) -> Compaction:
+) -> Candidate:
     """What gave way, fit to be committed. It gains what the request needed, so that no other gain is asked for."""
     candidate = give_way(path, base, fmt, space, lead)
     if rejected := accept(candidate, minimum_gain=-math.inf):
         names = ", ".join(rejected.broken) or rejected.reason
         raise Refused(f"no view that fits keeps every promise ({names}): a bug of offturn's, nothing was written")
-    return candidate.compaction
+    return candidate
 
 
-async def _publish(cache: Cache, space: Room, options: Options) -> None:
-    """Commit a provisional generation that fits now, so that every process of the host sees the same one."""
-    meta = cache.meta
-    assert meta is not None
-    base = await cache.generation(meta.current)
-    made = await asyncio.to_thread(_accepted, cache.path, base, cache.fmt, space, options.lead)
-    nonce = token_hex(16)
+async def _emergency(cache: Cache, space: Room, options: Options) -> Candidate:
+    """What is smaller than the current generation and fits now. Raises CannotFit, and Refused for a bug of ours."""
+    base = await cache.pointed("current")
+    return await asyncio.to_thread(_accepted, cache.path, base, cache.fmt, space, options.lead)
+
+
+async def _publish(cache: Cache, made: Candidate) -> None:
+    """Commit it as provisional, so that every process of the host sees the same one."""
+    meta, compaction, nonce = cache.live, made.compaction, token_hex(16)
     reply = await cache.store.commit(
         cache.key,
         incarnation=meta.incarnation,
         epoch=meta.epoch,
-        base=base.number,
+        base=meta.current,
         chain_length=len(cache.log),
         chain=cache.chain,
-        compaction=made,
+        compaction=compaction,
         at_tokens=meta.path_tokens,
         claim=None,
         op=nonce,
     )
     if isinstance(reply, Committed):
-        cache.keep(made.model_copy(update={"number": reply.number, "nonce": nonce, "replaces": meta.current}))
+        cache.keep(compaction.model_copy(update={"number": reply.number, "nonce": nonce, "replaces": meta.current}))
     await cache.refresh()

@@ -6,11 +6,15 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Protocol
 
+from offturn.outlasting import outlasting
+from offturn.progress import Progress
 from offturn.store.errors import StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
 from offturn.summarizer import AnySummarizer, Extractive, Summarizer
+from offturn.unsaved import UNSAVED
 from offturn_config.keys import SessionKey
 from offturn_engine.chunks import chunks
 from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Sections, Spent
@@ -55,18 +59,29 @@ class Paid(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PaidInSession:
-    """Kept beside the session, also after the claim was lost: a retry pays only for what is missing."""
+    """Kept beside the session, also after the claim was lost: a retry pays only for what is missing.
+
+    What the store does not take now stays in this process, and is offered again when a job asks for it.
+    """
 
     store: SessionStore
     session: SessionKey
     incarnation: int
+    progress: Progress
 
     async def get(self, key: str) -> str | None:
-        return await self.store.chunk(self.session, key)
+        found = await outlasting(partial(self.store.chunk, self.session, key))
+        if found is None and (found := UNSAVED.get((self.session, self.incarnation, key))) is not None:
+            await self.put(key, found)
+        return found
 
     async def put(self, key: str, value: str) -> None:
+        place = self.session, self.incarnation, key
+        UNSAVED.add(place, value)
         with suppress(StoreUnavailable, StoreFull):  # the result itself is still good
             await self.store.save_chunk(self.session, incarnation=self.incarnation, chunk_key=key, value=value)
+            UNSAVED.drop(place)
+        self.progress.made()
 
 
 class _Refused(Exception):

@@ -40,7 +40,8 @@ class Ticket:
     async def wait(self, timeout: float | None = None) -> Outcome:  # noqa: ASYNC109 -- the public contract
         """The outcome of the job that answered the request; a failed one is tried again, and waited for.
 
-        `Superseded("withdrawn")` where a rollback withdrew the request, `Failed("parked")` where too many jobs died.
+        `Superseded("withdrawn")` where a rollback withdrew the request, `Failed("parked")` where too many jobs died,
+        `Skipped("blocked")` where compactions in a row made no room (`Status.blocked`).
         Raises TimeoutError after `timeout` seconds.
         """
         last: str | None = None
@@ -62,6 +63,8 @@ class Ticket:
             return Superseded(reason="gone")
         if meta.served < self.request_no or meta.leased or meta.due:
             return None
+        if meta.blocked:
+            return Skipped(reason="blocked")
         return Failed(kind="parked") if meta.parked else Superseded(reason="withdrawn")
 
     async def _events(self, after: str | None) -> AsyncIterator[Event]:

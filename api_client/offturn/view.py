@@ -18,6 +18,7 @@ Kind = Literal["raw", "compacted", "emergency"]
 class Options:
     """What one call asks for; None: as the session has it. `generation`: show this one, adopt nothing.
 
+    `urgent`: give way at the hard level already, not only where it does not fit.
     `lead`: the host's own leading system messages, which go out in place of the recorded ones.
     `allowed`: real tokens of a request, as the provider has it; `most`: estimate of the messages.
     """
@@ -27,6 +28,7 @@ class Options:
     system: Json = None
     tools: Json = None
     generation: int | None = None
+    urgent: bool = False
     lead: tuple[RawMessage, ...] = ()
     allowed: int | None = None
     most: int | None = None

@@ -18,11 +18,14 @@ from offturn_engine.summary import Finish, SummaryReply
 from .errors import failed
 from .failure import failure
 
+ROOM, LONGEST_TOKEN = 10_000, 40  # characters
+
 
 @dataclass(slots=True)
 class Draft:
     """An answer while it arrives. `ended` is the provider's own finish word; tokens as it reported them."""
 
+    room: int  # characters it may have: a stream that never ends must not fill the process
     pieces: list[str] = field(default_factory=list, repr=False)
     events: int = 0
     ended: str | None = None
@@ -31,9 +34,22 @@ class Draft:
     cached_tokens: int = 0
     output_tokens: int = 0
 
+    def add(self, text: str) -> None:
+        """A piece of the answer. Raises ValueError, which counts as garbled, once there is far more than was asked for."""
+        self.room -= len(text)
+        if self.room < 0:
+            raise ValueError
+        self.pieces.append(text)
+
 
 async def answer(
-    stream: Callable[[Draft], Awaitable[None]], *, sdk: str, model: str, deadline: float, finishes: Mapping[str, Finish]
+    stream: Callable[[Draft], Awaitable[None]],
+    *,
+    sdk: str,
+    model: str,
+    deadline: float,
+    most_tokens: int,
+    finishes: Mapping[str, Finish],
 ) -> SummaryReply:
     """The reply `stream` brings within `deadline` seconds. Raises ModelError; a cancelled call closes its stream.
 
@@ -42,7 +58,7 @@ async def answer(
     """
     # In a thread: the first import takes seconds, and a worker has leases to renew meanwhile.
     await asyncio.to_thread(importlib.import_module, sdk)
-    draft, started = Draft(), time.monotonic()
+    draft, started = Draft(room=ROOM + most_tokens * LONGEST_TOKEN), time.monotonic()
     raised: Exception | None = None
     try:
         async with asyncio.timeout(deadline):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from .model import Model
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
+
+LISTED = 1_000  # models of the one page of the list that is read
 
 
 class Anthropic(Model):
@@ -42,6 +45,14 @@ class Anthropic(Model):
                 draft.events += 1
                 _read(event, draft)
 
+    async def retrieve_facts(self) -> Any:
+        async with self._client() as client:
+            return await client.models.retrieve(self.name)
+
+    async def list_facts(self) -> Sequence[Any]:
+        async with self._client() as client:
+            return (await client.models.list(limit=LISTED)).data
+
     def _client(self) -> AsyncAnthropic:
         from anthropic import AsyncAnthropic, Timeout
 
@@ -60,7 +71,7 @@ def _read(event: Any, draft: Draft) -> None:
         case "message_start":
             _usage(event.message.usage, draft)
         case "content_block_delta" if event.delta.type == "text_delta":
-            draft.pieces.append(event.delta.text)
+            draft.add(event.delta.text)
         case "message_delta":
             draft.ended = event.delta.stop_reason or draft.ended
             _usage(event.usage, draft)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
@@ -13,6 +14,10 @@ from offturn_config.errors import InvalidSetting
 CONNECT_SECONDS = 10.0  # to open a connection; a black hole is not worth the whole call's time
 
 
+class KeyMissing(InvalidSetting):
+    """No key for a provider that needs one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """A base URL and its key; neither shows in a repr. `own` says whether it is the provider's public address."""
@@ -20,6 +25,11 @@ class Endpoint:
     base_url: str = field(repr=False)
     key: SecretStr = field(repr=False)
     own: bool
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells one address and key from another, and neither to anybody."""
+        return sha256(f"{self.base_url}\n{self.key.get_secret_value()}".encode()).hexdigest()[:8]
 
 
 def endpoint(
@@ -33,7 +43,7 @@ def endpoint(
     if find_spec(provider) is None:
         raise InvalidSetting(f"summarizer {provider}:{model} needs the package {provider}: install offturn[worker]")
     if base_url is None and not secret:
-        raise InvalidSetting(f"summarizer {provider}:{model} needs a key: set OFFTURN_{provider.upper()}_API_KEY")
+        raise KeyMissing(f"summarizer {provider}:{model} needs a key: set OFFTURN_{provider.upper()}_API_KEY")
     if not secret.isascii() or any(c.isspace() for c in secret):
         raise InvalidSetting(
             f"the key for {provider}:{model} holds white space or other characters no key has: "

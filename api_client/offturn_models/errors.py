@@ -49,6 +49,7 @@ class ModelError(SummarizerError):
             problem.kind, f"{model}: {problem.kind}", retryable=problem.retryable, retry_after=problem.retry_after
         )
         self.kind: Kind = problem.kind
+        self.problem = problem
         self.tokens = problem.tokens
         self.limit = problem.limit
         self.model = model

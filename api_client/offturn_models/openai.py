@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -55,6 +56,14 @@ class OpenAI(Model):
                 draft.events += 1
                 _read(chunk, draft)
 
+    async def retrieve_facts(self) -> Any:
+        async with self._client() as client:
+            return await client.models.retrieve(self.name)
+
+    async def list_facts(self) -> Sequence[Any]:
+        async with self._client() as client:
+            return (await client.models.list()).data or ()
+
     def _client(self) -> AsyncOpenAI:
         from openai import AsyncOpenAI, Timeout
 
@@ -76,7 +85,7 @@ def _read(chunk: Any, draft: Draft) -> None:
         draft.ended = choice.finish_reason or draft.ended
         draft.refused = draft.refused or bool(choice.delta and choice.delta.refusal)
         if choice.delta and choice.delta.content:
-            draft.pieces.append(choice.delta.content)
+            draft.add(choice.delta.content)
     _usage(chunk.usage, draft)
 
 

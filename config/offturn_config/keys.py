@@ -1,8 +1,9 @@
 """Every Redis key offturn uses.
 
-`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events` and `offturn:{s00}:due|dead`. The
+`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events|life`,
+`offturn:{s00}:<tenant>:inflight` and `offturn:{s00}:due|dead|workers|seen|probe|routes|rates`. The
 hash tag is the shard: all keys a script touches hash to one slot on every topology. `opsq` and `chunksq` are the order in
-which `ops` and `chunks` are forgotten.
+which `ops` and `chunks` are forgotten; `life` is the incarnation of a session that may expire.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from offturn_config.errors import InvalidSetting
 
 SHARD = "s00"
 QUEUE = "offturn:queue"
+WAKE = "offturn:wake"  # the channel on which a ring is told
 JOB_PREFIX = "offturn:"
 MAX_SESSION_BYTES = 256
 
@@ -31,9 +33,44 @@ def dead(shard: str = SHARD) -> str:
     return f"offturn:{{{shard}}}:dead"
 
 
+def workers(shard: str = SHARD) -> str:
+    """The workers that are there: a hash, worker id -> what it said of itself at its last beat."""
+    return f"offturn:{{{shard}}}:workers"
+
+
+def seen(shard: str = SHARD) -> str:
+    """When a worker was seen last, in ms of Redis TIME; gone when somebody is missed."""
+    return f"offturn:{{{shard}}}:seen"
+
+
+def probe(shard: str = SHARD) -> str:
+    """What workers write to see that a server takes writes."""
+    return f"offturn:{{{shard}}}:probe"
+
+
+def routes(shard: str = SHARD) -> str:
+    """Entries of routes that are in trouble, and until when they are not asked. All workers share it."""
+    return f"offturn:{{{shard}}}:routes"
+
+
+def rates(shard: str = SHARD) -> str:
+    """What is left of each provider's requests and tokens of a minute."""
+    return f"offturn:{{{shard}}}:rates"
+
+
+def inflight(tenant: str, shard: str = SHARD) -> str:
+    """A tenant's running jobs; score = when each is no longer believed, in ms of Redis TIME."""
+    return f"offturn:{{{shard}}}:{tenant}:inflight"
+
+
 def every_meta(tenant: str, shard: str = SHARD) -> str:
     """SCAN pattern of the meta keys of a tenant's sessions. A tenant's name holds nothing that SCAN would read."""
     return f"offturn:{{{shard}}}:{tenant}:*:meta"
+
+
+def polling(worker_id: str) -> str:
+    """Where arq notes on the queue's server, about every 10 s, that a worker has looked at the queue."""
+    return f"{QUEUE}:health-check:{worker_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,5 +107,5 @@ class SessionKey:
         return cls.of_member(name.split(":", 2)[2].removesuffix(":meta"))
 
     def key(self, kind: str, shard: str = SHARD) -> str:
-        """One of its keys; kind is `meta`, `log`, `gen:3`, `chunks`, `ops`, `ids`, `events`, `opsq` or `chunksq`."""
+        """One of its keys; kind is `meta`, `log`, `gen:3`, `chunks`, `ops`, `ids`, `events`, `opsq`, `chunksq`, `life`."""
         return f"offturn:{{{shard}}}:{self.member}:{kind}"

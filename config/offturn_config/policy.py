@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from offturn_config.errors import InvalidPolicy
 
@@ -19,6 +19,8 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 Tokens = Annotated[int, Field(ge=0)]
 
 SMALLEST_WINDOW = 256
+SHORTEST_TTL = 60  # seconds
+LONGEST_TTL = 10 * 365 * 24 * 3600
 LARGEST_RESULT = 10_000  # tokens one tool result may add between the soft level and the end of the window
 
 
@@ -94,6 +96,27 @@ class Ledger(Group):
     budget: Share = Field(description="room for the ledger in the view")
 
 
+class Bounds(Group):
+    """How long and how large one session may get."""
+
+    ttl: int = Field(
+        default=0,
+        ge=0,
+        le=LONGEST_TTL,
+        description="seconds without a write or a view after which the session is deleted; 0: never",
+    )
+    bytes: int = Field(
+        default=256 * 1024 * 1024, ge=0, le=2**40, description="largest log; what goes beyond is refused; 0: no limit"
+    )
+
+    @field_validator("ttl")
+    @classmethod
+    def _outlives_a_call(cls, value: int) -> int:
+        if 0 < value < SHORTEST_TTL:
+            raise ValueError(f"use 0 (never) or at least {SHORTEST_TTL} seconds: a job must not outlive its session")
+        return value
+
+
 class Policy(Group):
     """One policy. Equal values have equal `hash`."""
 
@@ -107,6 +130,7 @@ class Policy(Group):
     human: Human
     summary: Summary
     ledger: Ledger
+    session: Bounds = Bounds()
 
     @property
     def hash(self) -> str:

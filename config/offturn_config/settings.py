@@ -91,9 +91,27 @@ class WorkerSettings(_Settings):
     )
     timeout: Seconds = Field(default=10.0, description="deadline of one Redis reply, seconds")
     max_jobs: int = Field(default=4, ge=1, le=100, description="jobs at a time in this process")
-    job_timeout: Seconds = Field(default=600.0, description="longest run of one job, seconds")
+    max_workers: int = Field(
+        default=100,
+        ge=1,
+        le=10_000,
+        description="processes at most, all pods together; each looks that far into the queue",
+    )
+    job_timeout: Seconds = Field(default=600.0, description="longest a job runs without getting on, seconds")
+    compactions_per_hour: int = Field(
+        default=60, ge=1, le=200, description="automatic compactions of one session in an hour"
+    )
+    tenant_jobs: int | None = Field(default=None, ge=1, description="jobs at a time of one tenant; unset: no limit")
+    requests_per_minute: int | None = Field(
+        default=None, ge=1, description="requests of all workers to one provider in a minute; unset: no limit"
+    )
+    tokens_per_minute: int | None = Field(
+        default=None, ge=1, description="tokens of all workers to one provider in a minute; unset: no limit"
+    )
     lease_ms: int = Field(default=4000, ge=1000, le=600_000, description="claim and arq lock, renewed four times in it")
-    poll_seconds: Seconds = Field(default=0.1, description="between two looks at the queue")
+    poll_seconds: Seconds = Field(
+        default=0.5, description="between two looks at the queue, where no ring wakes the worker"
+    )
     sweep_seconds: Seconds = Field(default=1.0, description="between two looks at the due set, jittered by half")
     drain_seconds: float = Field(default=25.0, ge=0, allow_inf_nan=False, description="for running jobs after SIGTERM")
     health_host: str = Field(default="127.0.0.1", min_length=1, description="address of /livez and /readyz")

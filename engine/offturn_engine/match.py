@@ -3,7 +3,7 @@
 Two ways, in this order: by the host's ids, and by content. By content the list may have the shape of the path, or of
 the view of any generation that is known (a host may hand our own view back: that is continuation, never transcript).
 Nothing is taken as new unless every message the shape shows was found before it; so a list that lacks a message, or
-has another in its place, is never half recorded.
+has another in its place, is never half recorded: `realign` says what such a list asks for.
 """
 
 from __future__ import annotations
@@ -144,13 +144,34 @@ def match(history: Sequence[Form], shape: Shape) -> Match:
     return _Walk(shape).over(history)
 
 
+def window(history: Sequence[Form], shape: Shape) -> Match:
+    """The same for a list that is only the newest part: it may start anywhere in the shape. The longest overlap counts."""
+    first = next((form for form in history if not form.is_synthetic), None)
+    found = Match("unrelated", 0)
+    for index, item in enumerate(shape.items):
+        if first is None or not item.is_in(first):
+            continue
+        one = match(history, replace(shape, items=shape.items[index:]))
+        if one.new == len(history) and one.kind in ("equal", "own-view"):
+            return one
+        if one.kind == "behind" or (found.kind == "unrelated" and one.kind != "unrelated"):
+            found = one
+    return found
+
+
 def match_ids(
-    ids: Sequence[str | None], history: Sequence[Form], path_ids: Sequence[str | None], path: Shape
+    ids: Sequence[str | None],
+    history: Sequence[Form],
+    path_ids: Sequence[str | None],
+    path: Shape,
+    *,
+    partial: bool = False,
 ) -> Match | None:
     """By the host's ids: the list may lack older messages (a sliding window). None: ids cannot tell.
 
     They can where the list starts with known ids in the path's order, each with the content that was recorded; then
-    what follows them must be the rest of the path, and what is new.
+    what follows them must be the rest of the path, and what is new. Between them it may lack only messages without an
+    id; with `partial` any.
     """
     places = {host_id: i for i, host_id in enumerate(path_ids) if host_id is not None}
     held = [None if host_id is None else places.get(host_id) for host_id in ids]
@@ -160,19 +181,12 @@ def match_ids(
         return None
     if not all(path.items[at].is_in(form) for form, at in zip(history, known, strict=False)):
         return None
+    if not partial and sum(i is not None for i in path_ids[known[0] : known[-1] + 1]) > start:
+        return None
     found = match(history[start:], Shape(path.found, path.items[known[-1] + 1 :]))
     if found.kind == "unrelated":
         return replace(found, differs=start + found.differs)
     return Match(found.kind, start + found.new)
-
-
-def changed(
-    ids: Sequence[str | None], history: Sequence[Form], path_ids: Sequence[str | None], path: Shape
-) -> int | None:
-    """Index of the first message whose id is recorded with other content; None where there is none."""
-    known = {host_id: item for host_id, item in zip(path_ids, path.items, strict=True) if host_id is not None}
-    pairs = zip(ids, history, strict=True)
-    return next((n for n, (i, form) in enumerate(pairs) if i in known and not known[i].is_in(form)), None)
 
 
 class _Walk:

@@ -8,8 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "failed"]
+Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "failed", "unavailable", "deferred"]
 """The outcome's name in the store's finish script."""
+
+
+Cause = Literal["job", "provider", "limit", "store"]
+
+_FAILED: dict[Cause, Finish] = {
+    "job": "failed",
+    "provider": "unavailable",
+    "limit": "deferred",
+    "store": "deferred",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +65,21 @@ class Superseded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The job could not finish. It stays due and is tried again after `retry_after` seconds."""
+    """The job could not finish. It stays due and is tried again after `retry_after` seconds.
+
+    cause: `job` counts towards parking the session; trouble of a `provider`, a `limit` of ours, and a `store` that is full
+    or holds a record of another release do not.
+    """
 
     kind: str
     retry_after: float = 0.0
+    cause: Cause = "job"
 
 
 Outcome: TypeAlias = Compacted | Pruned | Skipped | Superseded | Failed
+
+LIMITED = "limited"
+"""The kind of a failure that is a limit of ours: the provider was not asked."""
 
 NO_GAIN = "no_gain"
 NOTHING_TO_COVER = "nothing_to_cover"
@@ -81,8 +99,8 @@ def finish(outcome: Outcome) -> Finish:
             return "no-gain" if reason in _HOLDING else "skipped"
         case Superseded():
             return "superseded"
-        case Failed():
-            return "failed"
+        case Failed(cause=cause):
+            return _FAILED[cause]
 
 
 def name(outcome: Outcome) -> str:

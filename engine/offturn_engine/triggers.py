@@ -2,6 +2,7 @@
 
 Thresholds are kept in *estimate units* (uncalibrated estimates), so that the store's script compares integers; the
 session's calibration translates them. The rule itself also lives in the store's `wanted()`; both must agree.
+Parking and the too-dense breaker keep jobs from starting; what a session needs is told all the same.
 """
 
 from __future__ import annotations

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from redis import Redis
 
+from offturn_config.keys import SessionKey, dead
 from tests.acceptance.command import offturn
 from tests.acceptance.test_compact import conversation
 
@@ -58,6 +60,29 @@ def test_purge_asks_and_the_list_goes_on(store: tuple[str, ...]) -> None:
     assert facts("list", *store) == []
     assert gone.returncode == 2
     assert b"does not exist" in gone.stderr
+
+
+def test_what_is_parked_or_too_dense_is_told(store: tuple[str, ...], valkey_url: str) -> None:
+    key = SessionKey(store[3], "chat")
+    end = {"kind": "died", "at": 1_790_000_000_000, "worker": "pod-1"}
+    with Redis.from_url(valkey_url) as redis:
+        redis.hset(key.key("meta"), mapping={"parked": 1, "ends": json.dumps([end] * 6), "blocked": "It is too dense."})
+        letter = {"at": 1_790_000_000_000, "reason": "attempts", "attempts": 6, "ends": [end] * 6}
+        redis.hset(dead(), key.member, json.dumps(letter))
+    listed = offturn("session", "list", "--parked", *store)
+    shown = offturn("session", "show", "chat", *store)
+
+    assert facts("list", "--parked", *store) == [
+        {"session": "chat", "since": letter["at"], "reason": "attempts", "attempts": 6,
+         "why": "6 jobs in a row ended badly: 6 x died", "ends": [end] * 6}
+    ]  # fmt: skip
+    assert b"2026-09-21T14:13:20+00:00\t6\t6 jobs in a row ended badly: 6 x died\tpod-1" in listed.stdout
+    assert b"offturn session unblock chat" in listed.stderr
+    assert b"It is too dense." in shown.stderr
+    assert b"parked (6 x died)" in shown.stderr
+    told = facts("unblock", "chat", *store)
+    assert (told["parked"], told["blocked"], told["trouble"]) == (False, "", "")
+    assert facts("list", "--parked", *store) == []
 
 
 def test_unblock_and_what_is_refused(store: tuple[str, ...]) -> None:

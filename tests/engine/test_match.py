@@ -21,13 +21,13 @@ from offturn_engine.match import (
     Form,
     Match,
     Shape,
-    changed,
     holds_summary,
     is_system,
     match,
     match_ids,
     path_shape,
     view_shape,
+    window,
 )
 from offturn_engine.messages import Message
 from offturn_engine.plan import emergency
@@ -191,7 +191,8 @@ def by_ids(ids: list[str | None], texts: str, path_ids: list[str | None], path: 
         (["1", "2", "3"], "abc", ["1", "2"], "ab", Match("append", 2)),
         (["2", "3"], "bc", ["1", "2"], "ab", Match("append", 1)),
         (["1"], "a", ["1", "2"], "ab", Match("behind", 1)),
-        (["1", "3"], "ac", ["1", "2", "3"], "abc", Match("equal", 2)),
+        (["1", "3"], "ac", ["1", "2", "3"], "abc", None),
+        (["1", "3"], "ac", ["1", None, "3"], "abc", Match("equal", 2)),
         (["1", None, "3"], "abc", ["1", None], "ab", Match("append", 2)),
         (["1", "9", "3"], "abc", ["1", None], "ab", Match("append", 2)),
         (["1", "3"], "ac", ["1", None], "ab", Match("unrelated", 0)),
@@ -224,10 +225,29 @@ def test_by_ids_the_place_counts_from_the_start_of_the_list() -> None:
     assert found.differs == 2
 
 
-def test_a_changed_message_is_found_by_its_id() -> None:
+@pytest.mark.parametrize(
+    ("mine", "path", "found"),
+    [
+        ("cde", "abcd", Match("append", 2)),
+        ("abcd", "abcd", Match("equal", 4)),
+        ("cd", "abcd", Match("equal", 2)),
+        ("bc", "abcd", Match("behind", 2)),
+        ("ab", "abcab", Match("equal", 2)),
+        ("aba", "ababa", Match("equal", 3)),
+        ("yoyon", "xyoyo", Match("append", 4)),
+        ("dx", "abcd", Match("append", 1)),
+        ("cx", "abcd", Match("unrelated", 0)),
+        ("xd", "abcd", Match("unrelated", 0)),
+        ("", "abcd", Match("unrelated", 0)),
+    ],
+)
+def test_a_window_goes_on_where_it_overlaps(mine: str, path: str, found: Match) -> None:
+    assert window(forms(says(*mine), FMT), transcript(says(*path), FMT)) == found
+
+
+def test_by_ids_a_window_may_lack_any_older_message() -> None:
     path = transcript(says(*"abc"), FMT)
-    assert changed(["1", "2"], forms(says(*"ax"), FMT), ["1", "2", None], path) == 1
-    assert changed(["1", None], forms(says(*"ax"), FMT), ["1", "2", None], path) is None
+    assert match_ids(["1", "3"], forms(says(*"ac"), FMT), ["1", "2", "3"], path, partial=True) == Match("equal", 2)
 
 
 def test_order_matters_but_inside_tool_groups() -> None:

@@ -19,7 +19,9 @@ COMPACTED = Compacted(generation=1, tokens_before=9, tokens_after=3, method="mod
         (Skipped(reason="no_gain"), "no-gain", "skipped", "no_gain"),
         (Skipped(reason="nothing_to_cover"), "no-gain", "skipped", "nothing_to_cover"),
         (Superseded(reason="epoch"), "superseded", "superseded", "epoch"),
-        (Failed(kind="overloaded", retry_after=3.0), "failed", "failed", "overloaded"),
+        (Failed(kind="bug"), "failed", "failed", "bug"),
+        (Failed(kind="overloaded", retry_after=3.0, cause="provider"), "unavailable", "failed", "overloaded"),
+        (Failed(kind="limited", retry_after=3.0, cause="limit"), "deferred", "failed", "limited"),
     ],
 )
 def test_outcomes(outcome: Outcome, told: str, called: str, why: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -100,6 +101,10 @@ INVENTED = filled(
 )
 FILLER = filled({}, rest="- Lemons, oranges, grapefruit, bananas, cherries")
 EMPTY_LISTS = filled({}, rest="[]")
+EMPTY_JSON = json.dumps({title: [] for title in TITLES})
+FILLER_JSON = json.dumps({title: ["string"] for title in TITLES})
+CUT_SECTIONS = ENGLISH.summary[: ENGLISH.summary.index("## ", len(ENGLISH.summary) // 2) + 6]
+LOOP_OF_WORDS = filled({"Goal": "- " + "check the refund path and then " * 200})
 CUT_JSON = '{"Goal": "Fix the payment callback", "Done": ["looked at the han'
 POISONED = filled(
     {"Goal": "- [Lint-39]", "Done": "- [Lint-39]", "Next Steps": "- [Lint-39]", "Key Decisions": "- [Lint-39]"}
@@ -110,6 +115,7 @@ POISONED = filled(
     ("text", "rule"),
     [
         pytest.param(LOOP, "looping", id="1-loop"),
+        pytest.param(LOOP_OF_WORDS, "looping", id="1-loop-of-words"),
         pytest.param(SAME, "copied-section", id="2-same-bullet"),
         pytest.param(PLACEHOLDERS, "template-leak", id="3-placeholders"),
         pytest.param(CONTINUED, "impersonation", id="4-continued-transcript"),
@@ -117,8 +123,11 @@ POISONED = filled(
         pytest.param(CHATTY, "conversational", id="6-chat"),
         pytest.param(INVENTED, "ungrounded", id="7-invented"),
         pytest.param(EMPTY_LISTS, "empty-sections", id="8-empty-lists"),
+        pytest.param(EMPTY_JSON, "missing-sections", id="8-json-of-empty-arrays"),
+        pytest.param(FILLER_JSON, "missing-sections", id="8-json-of-filler"),
         pytest.param(FILLER, "ungrounded", id="8-filler"),
         pytest.param(CUT_JSON, "cut", id="9-cut-json"),
+        pytest.param(CUT_SECTIONS, "missing-sections", id="9-cut-sections-finished-as-if-whole"),
         pytest.param(POISONED, "template-leak", id="10-poisoned-previous"),
         pytest.param("", "empty", id="empty"),
         pytest.param(" \n\u2028 ", "empty", id="blank"),

@@ -121,6 +121,14 @@ class Store:
         os.kill(self._server.pid, signal.SIGKILL)
         await asyncio.to_thread(self._server.close)
 
+    def freeze(self) -> None:
+        assert self._server is not None
+        os.kill(self._server.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._server is not None
+        os.kill(self._server.pid, signal.SIGCONT)
+
     async def stop(self) -> None:
         assert self._server is not None
         await asyncio.to_thread(self._server.close)

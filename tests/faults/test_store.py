@@ -92,7 +92,7 @@ async def test_a_full_server_refuses_a_write_as_a_whole(redis: Redis) -> None:
         for call in (
             record(store, "two"),
             store.request(KEY, op="r", incarnation=1, reason="manual"),
-            store.finish(KEY, claim=claim, outcome="compacted"),
+            store.claim(KEY, token="u", lease_ms=1),
             store.rollback(KEY, op="b", incarnation=1, target=0),
             store.renew(KEY, claim=claim, lease_ms=1),
             store.save_chunk(KEY, incarnation=1, chunk_key="c", value="v"),

@@ -36,26 +36,6 @@ async def test_append_equal_and_behind(client: CompactionClient, redis: Redis, f
     assert await stored(redis, "chat") == [*mine, human("More.")]
 
 
-async def test_an_unrelated_list_is_refused_and_nothing_is_stored(client: CompactionClient, redis: Redis) -> None:
-    session = open_session(client, "openai-chat")
-    mine = turns("openai-chat", 3)
-    await session.mirror(mine)
-
-    for other, differs in (
-        (turns("openai-chat", 3, start=50), 0),
-        ([*mine[:5], *mine[6:], human("One is missing.")], 5),
-        ([*mine[:5], human("Another in its place."), *mine[6:]], 5),
-        ([mine[0], mine[2]], 1),
-        ([human("In front."), *mine], 0),
-        (mine[4:], 0),
-        ([{"role": "system", "content": "Be brief."}, *mine[:11], human("No.")], 12),
-    ):
-        place = f"message {differs} of {len(other)} .*neither this session's transcript nor a view of it.*ids="
-        with pytest.raises(Conflict, match=place):
-            await session.mirror(other)
-    assert await stored(redis, "chat") == mine
-
-
 def _other_shape(raw: Raw) -> Raw:
     """The same message as other libraries write it."""
     changed: dict[str, Any] = copy.deepcopy(dict(reversed(raw.items())))
@@ -98,14 +78,10 @@ async def test_ids_that_contradict_the_session_are_refused(client: CompactionCli
     mine = [human("a"), says("b"), human("c")]
     await session.mirror(mine, ids=["1", "2", "3"])
 
-    with pytest.raises(Conflict, match="message 1: id '2' is recorded with other content"):
-        await session.mirror([human("a"), says("edited"), human("c")], ids=["1", "2", "3"])
-    with pytest.raises(Conflict):
-        await session.mirror([human("c"), human("a"), says("b"), human("d")], ids=["3", "1", "2", "4"])
-    with pytest.raises(Conflict):
-        await session.mirror([human("a"), human("between"), says("b"), human("c")], ids=["1", "9", "2", "3"])
     with pytest.raises(Conflict, match="message 3: id '2'"):
         await session.mirror([*mine, human("d")], ids=["1", "8", "3", "2"])
+    with pytest.raises(Conflict, match="message 1: id '9' names another message too"):
+        await session.mirror([human("a"), human("x"), human("y"), human("c")], ids=["1", "9", "9", "3"])
     with pytest.raises(InvalidSetting, match="1 for 3 messages"):
         await session.mirror(mine, ids=["1"])
     assert await stored(redis, "chat") == mine

@@ -26,6 +26,9 @@ class Scripted:
     model: str
     says: Kind | Finish
     window: int = 100
+    id: str = "scripted"
+    account: str = "scripted"
+    timeout: float = 1.0
     asked: list[SummaryRequest] = field(default_factory=list)
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:

@@ -156,7 +156,7 @@ async def test_without_a_usable_answer_the_facts_are_the_summary(place: Place, b
 async def test_passing_trouble_is_tried_again_later(place: Place) -> None:
     outcome = await place.run(Scripted([failing("rate_limited", retry_after=30.0)]))
 
-    assert outcome == Failed(kind="rate_limited", retry_after=30.0)
+    assert outcome == Failed(kind="rate_limited", retry_after=30.0, cause="provider")
     meta = await place.store.meta(place.session.key)
     assert meta is not None
     assert meta.due
@@ -371,7 +371,7 @@ async def test_a_generation_of_another_release_leaves_the_session_due(place: Pla
     await place.redis.set(payload, stored.replace(b'"v":1', b'"v":2'))
     await place.session.request()
 
-    assert await place.run(Scripted([good])) == Failed(kind="UnknownVersion")
+    assert await place.run(Scripted([good])) == Failed(kind="UnknownVersion", cause="store")
     meta = await place.store.meta(place.session.key)
     assert meta is not None
-    assert (meta.due, meta.leased) == (True, False)
+    assert (meta.due, meta.leased, meta.attempts) == (True, False, 0)

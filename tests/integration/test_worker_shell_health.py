@@ -60,7 +60,7 @@ async def test_outage_and_restart_of_redis(tmp_path: Path, lines: Callable[[], l
         await Doorbell(client).ring(SessionKey("default", "before"), 1)
         await until(lambda: compact.begun)
         server.close()
-        await until(lambda: any(line["event"] == "queue_lost" for line in lines()))
+        await until(lambda: any(line["event"] == "server_lost" for line in lines()))
         assert (await get(running, "/livez"))[0] == 200
         assert (await get(running, "/readyz"))[0] == 503
         compact.go.set()  # it ends while arq cannot record that it did

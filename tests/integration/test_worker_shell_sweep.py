@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Container
 from typing import Any
 
+import pytest
 from redis.asyncio import Redis
 
 from offturn.doorbell import Doorbell, job_id
 from offturn.stopping import stop
-from offturn.store.errors import StoreUnavailable, UnknownVersion
+from offturn.store.errors import StoreFault, StoreUnavailable, UnknownVersion
 from offturn_config.keys import QUEUE, SessionKey
-from offturn_worker.sweep import Sweep
+from offturn_worker import sweep as sweeping
+from offturn_worker.sweep import LIMIT, Sweep
 from tests.integration.shell import KEY, ticks, until
 
 
@@ -21,17 +24,25 @@ class Store:
     def __init__(self) -> None:
         self.sessions: dict[SessionKey, Any] = {}
         self.fault: Exception | None = None
+        self.unlisted: list[SessionKey] = []
 
-    async def due(self, limit: int = 100) -> list[tuple[SessionKey, int]]:
+    async def due(self, limit: int = 100, *, but: Container[SessionKey] = ()) -> list[tuple[SessionKey, int]]:
         if self.fault:
             raise self.fault
-        return [(key, 1) for key in self.sessions][:limit]
+        return [(key, 1) for key in self.sessions if key not in but][:limit]
 
     async def meta(self, key: SessionKey) -> Any:
         found = self.sessions[key]
         if isinstance(found, Exception):
             raise found
         return found
+
+    async def unlist(self, key: SessionKey) -> None:
+        self.unlisted.append(key)
+        del self.sessions[key]
+
+    async def tidy(self) -> None:
+        return
 
 
 class MetaOf:
@@ -71,3 +82,69 @@ async def test_the_sweep_outlives_an_outage(redis: Redis) -> None:
         if await redis.zcard(QUEUE):
             break
     await stop(task)
+
+
+def reading(store: Store, redis: Redis) -> Sweep:
+    return Sweep(store, Doorbell(redis).ring, seconds=1, beat=lambda: None)
+
+
+async def test_what_cannot_be_read_starves_nobody(redis: Redis, lines: Callable[[], list[dict[str, Any]]]) -> None:
+    """More unreadable sessions and dead members in front than one sweep looks at; each is told of once."""
+    store, count = Store(), LIMIT + 50
+    later = {SessionKey("default", f"later{n}"): UnknownVersion("v 9") for n in range(count)}
+    gone = {SessionKey("default", f"gone{n}"): None for n in range(count)}
+    store.sessions = {**later, **gone, KEY: MetaOf(1)}
+    sweep = reading(store, redis)
+    assert [await sweep.once() for _ in range(4)] == [0, 0, 1, 0]
+    told = [line["session"] for line in lines() if line["event"] == "session_unreadable"]
+    assert sorted(told) == sorted(key.session for key in later)
+
+
+async def test_what_was_set_aside_is_looked_at_again(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch, lines: Callable[[], list[dict[str, Any]]]
+) -> None:
+    monkeypatch.setattr(sweeping, "ASIDE_SECONDS", 0.0)
+    store = Store()
+    store.sessions = {KEY: UnknownVersion("v 9")}
+    sweep = reading(store, redis)
+    assert [await sweep.once() for _ in range(3)] == [0, 0, 0]
+    assert len([line for line in lines() if line["event"] == "session_unreadable"]) == 1
+    store.sessions = {KEY: MetaOf(1)}  # this release was the later one
+    assert await sweep.once() == 1
+    store.sessions = {KEY: UnknownVersion("v 9")}
+    await sweep.once()
+    assert len([line for line in lines() if line["event"] == "session_unreadable"]) == 2
+
+
+async def test_what_is_set_aside_is_forgotten_in_time(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeping, "ASIDE_SECONDS", 0.0)
+    monkeypatch.setattr(sweeping, "FORGOTTEN_SECONDS", 0.0)
+    store = Store()
+    store.sessions = {SessionKey("default", f"s{n}"): UnknownVersion("v 9") for n in range(20)}
+    sweep = reading(store, redis)
+    await sweep.once()
+    assert len(sweep._aside) == 20
+    store.sessions = {}
+    await sweep.once()
+    assert not sweep._aside
+
+
+async def test_a_queue_that_refuses_a_ring_is_no_fault_of_the_session() -> None:
+    """A cluster, or a user that may not write there: it is told of, and no session is set aside for it."""
+    store = Store()
+    store.sessions = {KEY: MetaOf(1)}
+
+    async def refused(key: SessionKey, request_no: int) -> bool:
+        raise StoreFault("CROSSSLOT")
+
+    sweep = Sweep(store, refused, seconds=1, beat=lambda: None)
+    for _ in range(2):
+        with pytest.raises(StoreFault):
+            await sweep.once()
+
+
+async def test_a_request_no_job_can_carry_is_the_sessions_fault(redis: Redis) -> None:
+    store = Store()
+    bad: Any = MetaOf(10**30)
+    store.sessions = {SessionKey("default", "broken"): bad, KEY: MetaOf(1)}
+    assert await reading(store, redis).once() == 1

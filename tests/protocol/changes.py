@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from offturn.store.replies import (
-    Reply,
-)
+from collections.abc import Sequence
+
+from offturn.store.entries import NewEntry, data_of
+from offturn.store.replies import Overfull, Reply
 from offturn_engine.ranges import Ranges
 from tests.protocol.facts import (
+    Item,
     State,
+    log_bytes,
     path_tokens,
+    pressure,
+    requirement,
     wanted,
 )
 
 OPS_KEPT = 128
 GENERATIONS_KEPT = 16
+STRIKES = 3
+ENDS_KEPT = 6
 
 
 # -- small steps
+
+
+def item_of(chain: str, entry: NewEntry) -> Item:
+    """An entry as the log holds it: hash, time and envelope, a space between them."""
+    return Item(chain, entry.digest, entry.tokens, entry.host_id, 40 + 1 + 13 + 1 + len(data_of(entry.envelope)))
+
+
+def full(s: State, log: Sequence[Item]) -> Overfull | None:
+    """The refusal of what would make the log this one."""
+    now = log_bytes(s)
+    more = sum(item.size for item in log) - now
+    return Overfull(bytes=now, more=more, quota=s.quota) if s.quota and more and now + more > s.quota else None
 
 
 def turn(s: State, nonce: str) -> State:
@@ -35,6 +54,40 @@ def remember(s: State, op: str, reply: Reply) -> State:
 
 def hold(s: State) -> State:
     return s._replace(held=path_tokens(s) + s.thresholds[2])
+
+
+def strike(s: State) -> State:
+    s = s._replace(strikes=s.strikes + 1)
+    if s.strikes < STRIKES:
+        return s
+    sentence = (
+        f"This conversation cannot be made shorter: {s.strikes} compactions in a row made no room. Its messages take "
+        f"about {pressure(s)} tokens, compaction starts at {s.thresholds[0]}. It goes on, but older parts may be left "
+        "out of what the model sees."
+    )
+    return s._replace(blocked=sentence, served=s.request_no)
+
+
+def judge(s: State) -> State:
+    """Did the compaction before make room?"""
+    if s.trial is None:
+        return s
+    grown_by, s = path_tokens(s) - s.trial, s._replace(trial=None)
+    if requirement(s) == "hard" and grown_by < s.thresholds[2]:
+        return strike(s)
+    return s._replace(strikes=0)
+
+
+def lift(s: State) -> State:
+    return s._replace(strikes=0, trial=None, blocked="")
+
+
+def unpark(s: State) -> State:
+    return s._replace(parked=False, attempts=0, failures=0, ends=())
+
+
+def ended(s: State, kind: str) -> State:
+    return s._replace(ends=(*s.ends, kind)[-ENDS_KEPT:])
 
 
 def grown(path: Ranges, low: int, high: int) -> Ranges:

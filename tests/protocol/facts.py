@@ -13,6 +13,7 @@ class Item(NamedTuple):
     digest: str
     tokens: int
     host_id: str | None
+    size: int
 
 
 class Gen(NamedTuple):
@@ -25,6 +26,7 @@ class Gen(NamedTuple):
     covered: frozenset[int]
     tokens_after: int
     at_tokens: int
+    there: bool = True
 
 
 class State(NamedTuple):
@@ -47,10 +49,18 @@ class State(NamedTuple):
     served: int = 0
     held: int = 0
     attempts: int = 0
+    failures: int = 0
     parked: bool = False
+    ends: tuple[str, ...] = ()
+    strikes: int = 0
+    trial: int | None = None  # the path's tokens when the last compaction was made, until it is judged
+    blocked: str = ""
+    automatic: bool = False
+    starts: int = 0  # automatic compactions in the last hour
     thresholds: tuple[int, int, int] = (0, 0, 0)
     reason: str = ""
     config: str = ""
+    quota: int = 0
     chunks: frozenset[str] = frozenset()
     ops: tuple[tuple[str, Reply], ...] = ()
 
@@ -72,8 +82,18 @@ def path_tokens(s: State) -> int:
     return sum(s.log[seq].tokens for seq in seqs_of(s.path))
 
 
+def log_bytes(s: State) -> int:
+    return sum(item.size for item in s.log)
+
+
 def gen(s: State, number: int) -> Gen | None:
     return next((g for g in s.gens if g.number == number), None)
+
+
+def there(s: State, number: int) -> bool:
+    """Is its record there?"""
+    g = gen(s, number)
+    return g is not None and g.there
 
 
 def covered(s: State, number: int) -> frozenset[int]:
@@ -94,7 +114,7 @@ def requirement(s: State) -> str:
 
 
 def wanted(s: State) -> bool:
-    return s.asked > s.served or (not s.parked and requirement(s) != "none")
+    return s.asked > s.served or (not s.parked and not s.blocked and requirement(s) != "none")
 
 
 def holds(s: State, claim: Claim) -> bool:

@@ -14,39 +14,29 @@ from offturn.store.replies import (
     Adopted,
     AdoptReply,
     BehindLog,
-    Busy,
     Claim,
-    ClaimReply,
     CommitReply,
     Committed,
     DuplicateId,
-    Finished,
-    FinishReply,
     Gone,
-    Idle,
-    Parked,
     Recorded,
     RecordReply,
     Refused,
     Reply,
     Requested,
-    RollbackReply,
-    RolledBack,
     Stale,
     Why,
 )
 from offturn_engine.chain import link
 from offturn_engine.compaction import Compaction
 from offturn_engine.ranges import seqs_of
-from tests.protocol.changes import GENERATIONS_KEPT, ask, grown, hold, remember, turn
+from tests.protocol.changes import GENERATIONS_KEPT, ask, full, grown, item_of, remember, turn, unpark
 from tests.protocol.facts import (
     Gen,
-    Item,
     State,
     ancestors,
     chain_at,
     covered,
-    gen,
     gone,
     holds,
     ids_of,
@@ -55,11 +45,25 @@ from tests.protocol.facts import (
     pressure,
     reached,
     requirement,
-    wanted,
 )
+from tests.protocol.model_bounds import evict, lapse, mend, unlist
+from tests.protocol.model_claims import claim, finish, rollback
 from tests.protocol.model_moving import cancel, configure, purge, unblock, undo
 
-__all__ = ["cancel", "configure", "purge", "unblock", "undo"]
+__all__ = [
+    "cancel",
+    "claim",
+    "configure",
+    "evict",
+    "finish",
+    "lapse",
+    "mend",
+    "purge",
+    "rollback",
+    "unblock",
+    "undo",
+    "unlist",
+]
 
 
 # -- scripts
@@ -75,8 +79,10 @@ def record(
     entries: Sequence[NewEntry],
     thresholds: tuple[int, int, int],
     config: str = "{}",
+    limits: tuple[int, int] = (0, 0),
     **_: Any,
 ) -> tuple[State, RecordReply]:
+    before = s
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if incarnation != (s.incarnation if s.alive else s.incarnation + 1):
@@ -94,10 +100,12 @@ def record(
         seqs.append(len(log))
         shown.add(len(log))
         chain = link(log[-1].chain if log else "", entry.digest)
-        log.append(Item(chain, entry.digest, entry.tokens, entry.host_id))
+        log.append(item_of(chain, entry))
     first = len(s.log)
     if not s.alive:
-        s = State(incarnation=incarnation, alive=True, epoch=op, config=config)
+        s = State(incarnation=incarnation, alive=True, epoch=op, config=config, quota=limits[1])
+    if refused := full(s, log):
+        return before, refused
     s, ring = ask(s._replace(log=tuple(log), path=grown(s.path, first, len(log)), thresholds=thresholds))
     reply = Recorded(
         incarnation=incarnation,
@@ -117,6 +125,7 @@ def record(
         adopted=s.adopted,
         revision=s.revision,
         epoch=s.epoch,
+        blocked=s.blocked,
     )
     return remember(s, op, reply), reply
 
@@ -127,22 +136,9 @@ def request(s: State, *, op: str, incarnation: int, reason: str) -> tuple[State,
     if gone(s, incarnation):
         return s, Gone()
     number = s.request_no + 1
-    s = s._replace(request_no=number, asked=number, due=True, parked=False, attempts=0, reason=reason)
-    reply = Requested(request_no=number)
-    return remember(s, op, reply), reply
-
-
-def rollback(s: State, *, op: str, incarnation: int, target: int) -> tuple[State, RollbackReply]:
-    if op in dict(s.ops):
-        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
-    if gone(s, incarnation):
-        return s, Gone()
-    if (target and not gen(s, target)) or not covered(s, target) <= set(seqs_of(s.path)):
-        return s, Refused(why="target")
-    s = hold(turn(s._replace(current=target, adopted=target, epoch=op), op))
-    s = s._replace(served=s.request_no)
-    s = s._replace(due=wanted(s))
-    reply = RolledBack(revision=s.revision)
+    s = s._replace(request_no=number, asked=number)
+    s = s._replace(served=number) if s.blocked else unpark(s._replace(due=True, reason=reason))
+    reply = Requested(request_no=number, ring=not s.blocked)
     return remember(s, op, reply), reply
 
 
@@ -154,29 +150,6 @@ def adopt(s: State, *, incarnation: int, length: int, nonce: str) -> tuple[State
     if s.adopted != s.current:
         s = turn(s._replace(adopted=s.current), nonce)
     return s, Adopted(revision=s.revision, adopted=s.adopted)
-
-
-def claim(s: State, *, token: str, lease_ms: int, max_attempts: int) -> tuple[State, ClaimReply]:
-    if not s.alive or not s.due:
-        return s, Idle()
-    if s.leased:
-        return s, Busy(remaining_ms=lease_ms)
-    if s.attempts >= max_attempts:
-        return s._replace(parked=True, due=False, served=s.request_no), Parked()
-    s = s._replace(token=token, fence=s.fence + 1, leased=True, attempts=s.attempts + 1)
-    asked = s.asked > s.served
-    reply = Claim(
-        incarnation=s.incarnation,
-        epoch=s.epoch,
-        fence=s.fence,
-        token=token,
-        request_no=s.request_no,
-        attempts=s.attempts,
-        reason=s.reason if asked else "threshold",
-        focus="",
-        note="",
-    )
-    return s, reply
 
 
 def renew(s: State, *, claim: Claim, lease_ms: int) -> tuple[State, bool]:
@@ -204,7 +177,7 @@ def commit(
     claim: Claim | None,
     op: str,
 ) -> tuple[State, CommitReply]:
-    if claim is None and op in dict(s.ops):
+    if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
@@ -218,7 +191,7 @@ def commit(
     s = turn(s._replace(counter=number, gens=(*s.gens, new), current=number), op)
     s = s._replace(served=max(s.served, claim.request_no)) if claim else s._replace(adopted=number)
     reply = Committed(number=number, revision=s.revision, adopted=s.adopted)
-    return (forget(s) if claim else remember(forget(s), op, reply)), reply
+    return remember(forget(s), op, reply), reply
 
 
 def _refusal(
@@ -246,21 +219,6 @@ def forget(s: State) -> State:
     surplus = max(0, len(order) - GENERATIONS_KEPT)
     dropped = [n for n in order if n not in in_force][:surplus]
     return s._replace(gens=tuple(g for g in s.gens if g.number not in dropped))
-
-
-def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]:
-    if gone(s, claim.incarnation):
-        return s, Gone()
-    if not holds(s, claim):
-        return s, Refused(why="fence")
-    s = s._replace(leased=False, token="")
-    if outcome == "failed":
-        return s, Finished(due=s.due, ring=False, request_no=s.request_no)
-    s = hold(s) if outcome == "no-gain" else s._replace(attempts=0, parked=False)
-    if outcome != "superseded":
-        s = s._replace(served=max(s.served, claim.request_no))
-    s = s._replace(due=wanted(s))
-    return s, Finished(due=s.due, ring=s.due and s.request_no > claim.request_no, request_no=s.request_no)
 
 
 # -- what the world does

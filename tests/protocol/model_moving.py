@@ -18,9 +18,8 @@ from offturn.store.replies import (
 )
 from offturn_engine.chain import link
 from offturn_engine.ranges import Ranges, seqs_of
-from tests.protocol.changes import ask, remember, turn
+from tests.protocol.changes import ask, full, item_of, lift, remember, turn, unpark
 from tests.protocol.facts import (
-    Item,
     State,
     ancestors,
     chain_at,
@@ -46,7 +45,8 @@ def undo(
     open_calls: Mapping[str, int],
     unfit: Sequence[int] = (),
     shown_tokens: int = 0,
-    entry: NewEntry | None = None,
+    shadow: bool = False,
+    entries: Sequence[NewEntry] = (),
 ) -> tuple[State, UndoReply]:
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
@@ -57,20 +57,28 @@ def undo(
     if path == s.path:
         return s, Refused(why="nothing")
     log = s.log
-    if entry:
-        log = (*log, Item(link(chain_at(s, length), entry.digest), entry.digest, entry.tokens, entry.host_id))
+    for entry in entries:
+        log = (*log, item_of(link(log[-1].chain if log else "", entry.digest), entry))
     if not set(seqs_of(path)) <= set(range(len(log))):
         return s, Refused(why="path")
+    if refused := full(s, log):
+        return s, refused
     inside = set(seqs_of(path))
-    kept = next((n for n in ancestors(s, s.current) if gen(s, n) and n not in unfit and covered(s, n) <= inside), 0)
+
+    def holding(number: int) -> int:
+        return next((n for n in ancestors(s, number) if gen(s, n) and n not in unfit and covered(s, n) <= inside), 0)
+
+    kept = holding(s.current)
+    shown = holding(s.adopted) if shadow else kept
     gens = tuple(
         g._replace(tokens_after=shown_tokens, at_tokens=path_tokens) if g.number == kept else g for g in s.gens
     )
-    moved = s._replace(log=log, path=path, gens=gens, epoch=op, current=kept, adopted=kept)
+    moved = s._replace(log=log, path=path, gens=gens, epoch=op, current=kept, adopted=shown)
     s, ring = ask(turn(moved, op))
     reply = Undone(
         revision=s.revision,
         current=kept,
+        adopted=shown,
         length=len(log),
         chain=chain_at(s, len(log)),
         path=path,
@@ -82,13 +90,20 @@ def undo(
 
 
 def configure(
-    s: State, *, op: str, incarnation: int, config: str, thresholds: tuple[int, int, int]
+    s: State,
+    *,
+    op: str,
+    incarnation: int,
+    config: str,
+    thresholds: tuple[int, int, int],
+    limits: tuple[int, int] | None = None,
 ) -> tuple[State, SteerReply]:
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
-    return steered(s._replace(config=config, thresholds=thresholds, epoch=op), op)
+    quota = limits[1] if limits else s.quota
+    return steered(s._replace(config=config, thresholds=thresholds, epoch=op, quota=quota), op)
 
 
 def cancel(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
@@ -107,7 +122,7 @@ def unblock(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
-    return steered(s._replace(parked=False, attempts=0), op)
+    return steered(lift(unpark(s))._replace(held=0), op)
 
 
 def steered(s: State, op: str) -> tuple[State, SteerReply]:

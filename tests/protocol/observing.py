@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from offturn.store.entries import loads, text_of
@@ -11,7 +12,7 @@ from offturn_config import keys
 from offturn_config.keys import SessionKey
 from offturn_engine.chain import digest
 from offturn_engine.ranges import seqs_of
-from tests.protocol.facts import Gen, Item, State, chain_at, ids_of, path_tokens, pressure
+from tests.protocol.facts import Gen, Item, State, chain_at, ids_of, log_bytes, path_tokens, pressure
 
 
 async def observe(redis: Any, key: SessionKey) -> State:
@@ -24,12 +25,14 @@ async def observe(redis: Any, key: SessionKey) -> State:
         pipe.zscore(keys.due(), key.member)
         pipe.hexists(keys.dead(), key.member)
         pipe.time()
-        meta, ops, ids, chunks, log, opsq, chunksq, score, dead, clock = await pipe.execute()
+        pipe.get(key.key("life"))
+        meta, ops, ids, chunks, log, opsq, chunksq, score, dead, clock, life = await pipe.execute()
     now = int(clock[0]) * 1000 + clock[1] // 1000
     fields = Meta.read([item for pair in meta.items() for item in pair], due=score is not None, now_ms=now)
     if fields is None:
-        assert not any((ops, ids, log, score, dead))
-        return State(incarnation=int(meta.get(b"incarnation", 0)))
+        assert life or not any((ops, ids, log))
+        return State(incarnation=int(meta.get(b"incarnation", life or 0)), due=score is not None, parked=dead)
+    there = await _with_record(redis, key, list(fields.generations))
     assert fields.parked is dead
     assert sorted(chunks) == sorted(chunksq)
     assert sorted(ops) == sorted(opsq)
@@ -37,7 +40,9 @@ async def observe(redis: Any, key: SessionKey) -> State:
     for item in log:
         chain, _, envelope = item.split(b" ", 2)
         entry = loads(envelope)
-        items.append(Item(chain.decode(), digest(entry["m"], entry["o"], entry["id"]), entry["k"], entry["id"]))
+        items.append(
+            Item(chain.decode(), digest(entry["m"], entry["o"], entry["id"]), entry["k"], entry["id"], len(item))
+        )
     state = State(
         incarnation=fields.incarnation,
         alive=True,
@@ -56,6 +61,7 @@ async def observe(redis: Any, key: SessionKey) -> State:
                 frozenset(seqs_of(g.covered)),
                 g.tokens_after,
                 g.at_tokens,
+                g.number in there,
             )
             for g in fields.generations.values()
         ),
@@ -71,10 +77,18 @@ async def observe(redis: Any, key: SessionKey) -> State:
         served=fields.served,
         held=fields.held,
         attempts=fields.attempts,
+        failures=fields.failures,
         parked=fields.parked,
+        ends=tuple(end.kind for end in fields.ends),
+        strikes=fields.strikes,
+        trial=int(meta[b"trial"]) if meta.get(b"trial") else None,
+        blocked=fields.blocked,
+        automatic=meta.get(b"automatic") == b"1",
+        starts=len(loads(meta.get(b"starts") or b"[]")),
         thresholds=(fields.soft, fields.hard, fields.growth),
         reason=fields.reason,
         config=fields.config,
+        quota=fields.quota,
         chunks=frozenset(text_of(name) for name in chunks),
         ops=tuple((text_of(op), reply_of(ops[op])) for op in opsq),
     )
@@ -82,8 +96,19 @@ async def observe(redis: Any, key: SessionKey) -> State:
     assert places == {text_of(host_id): text_of(place) for host_id, place in ids.items()}
     assert (fields.log_len, fields.chain) == (len(items), chain_at(state, len(items)))
     assert fields.path_tokens == path_tokens(state)
+    assert fields.log_bytes == log_bytes(state)
     assert fields.pressure == pressure(state)
     return state
+
+
+async def _with_record(redis: Any, key: SessionKey, numbers: Sequence[int]) -> set[int]:
+    if not numbers:
+        return set()
+    async with redis.pipeline() as pipe:
+        for number in numbers:
+            pipe.exists(key.key(f"gen:{number}"))
+        found = await pipe.execute()
+    return {number for number, exists in zip(numbers, found, strict=True) if exists}
 
 
 def reply_of(text: bytes) -> Reply:

@@ -7,7 +7,7 @@ from random import Random
 from offturn_engine.ranges import length
 from tests.protocol.stage import Stage
 
-OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "superseded", "failed")
+OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "no-gain", "superseded", "failed", "unavailable", "deferred")
 WORKERS = ("a", "b", "c")
 
 
@@ -22,7 +22,7 @@ async def play_random(stage: Stage, seed: int, steps: int = 30) -> None:
 
 def choices(stage: Stage, rng: Random) -> list[tuple[str, int]]:
     """Steps possible now, with weights: work gets done, and faults happen."""
-    found = [("sweep", 1)]
+    found = [("sweep", 1), ("unlist", 1)]
     for name in ("h1", "h2"):
         found += host_choices(stage, rng, name)
     for name in WORKERS:
@@ -30,6 +30,8 @@ def choices(stage: Stage, rng: Random) -> list[tuple[str, int]]:
     s = stage.state
     if s.leased:
         found.append(("expire", 3))
+    if s.starts:
+        found.append(("hour", 1))
     if stage.before:
         found.append(("failover", 1))
     return found
@@ -54,12 +56,16 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
     if s.alive and s.log:
         if len(s.log) > 3:
             found.append((f"purge {name}{lost}", 1))
+            found.append((f"lapse {rng.choice(('whole', 'partly'))}", 1))
+        found += [(f"narrow {name} {rng.choice((50, 300, 99_999))}{lost}", 1), (f"mend {name}", 1)]
+        if s.gens:
+            found.append((f"evict {rng.choice(s.gens).number}", 1))
         found += [(f"cancel {name}{lost}", 1), (f"unblock {name}{lost}", 1)]
         found.append((f"configure {name} {rng.randint(1, 4)} {rng.randint(4, 8)}{lost}", 1))
         if host.move:
             found.append((f"undo {name}{lost}", 5))
     if s.path:
-        move = f"{rng.choice(('rewind', 'rewind', 'amend', 'unfit'))} {rng.randint(1, length(s.path))}"
+        move = f"{rng.choice(('rewind', 'rewind', 'amend', 'mirror', 'insert', 'shadow', 'unfit'))} {rng.randint(1, length(s.path))}"
         found += [(f"undo {name} {move}{lost}", 2), (f"look {name} {move}", 1)]
         found.append((f"prepare {name} {rng.choice(('provisional', 'provisional', 'full'))}", 3))
     if host.emergency:

@@ -6,38 +6,33 @@ A step is a line, so that a failing random run can be pasted as a trace: `VERB [
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
 
 from offturn.store.entries import NewEntry
-from offturn.store.replies import Busy, Claim, Committed, Finished, Gone, Recorded, Refused, Reply, Undone
+from offturn.store.replies import Claim, Committed, Gone, Limited, Recorded, Reply, Undone
 from offturn.store.sessions import SessionStore
 from offturn_config import keys
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import Compaction
-from offturn_engine.ranges import in_order, ranges_of, seqs_of
+from offturn_engine.ranges import ranges_of, seqs_of
 from tests.protocol import model
-from tests.protocol.facts import State, ancestors, chain_at, covered, gen, path_tokens
+from tests.protocol.bounds_steps import LIMITS, BoundsSteps
+from tests.protocol.facts import State, chain_at, covered, gen, path_tokens
+from tests.protocol.hours import HOURLY, Hours
 from tests.protocol.observing import observe
+from tests.protocol.stage_moving import Host, Moves
+from tests.protocol.words import plain, word
 
 THRESHOLDS = (2, 4, 2)
 LEASE_MS = 600_000  # leases end when a step says so
-OWN_KEYS = ("meta", "log", "ops", "opsq", "ids", "events", "chunks", "chunksq")
+OWN_KEYS = ("meta", "log", "ops", "opsq", "ids", "events", "chunks", "chunksq", "life")
 
 
 class Divergence(AssertionError):
     """Store and model do not agree."""
-
-
-@dataclass
-class Host:
-    incarnation: int | None = None
-    tail: tuple[int, str] = (0, "")
-    pending: tuple[str, dict[str, Any]] | None = None  # a write whose reply was lost
-    emergency: dict[str, Any] | None = None
-    move: dict[str, Any] | None = None  # another path, for the state it was made for
 
 
 @dataclass
@@ -57,7 +52,7 @@ class Saved:
     dead: bytes | None
 
 
-class Stage:
+class Stage(Hours, BoundsSteps, Moves):
     def __init__(self, store: SessionStore, redis: Redis, key: SessionKey, *, max_attempts: int = 6) -> None:
         self.store, self.key, self.max_attempts = store, key, max_attempts
         self.redis: Any = redis  # its own types leave open whether a command is awaited
@@ -111,7 +106,13 @@ class Stage:
 
     async def record(self, name: str, entries: Sequence[NewEntry], arguments: Sequence[str]) -> str:
         length, chain = self.host(name).tail
-        fields = {"tail_length": length, "tail_chain": chain, "entries": entries, "thresholds": THRESHOLDS}
+        fields = {
+            "tail_length": length,
+            "tail_chain": chain,
+            "entries": entries,
+            "thresholds": THRESHOLDS,
+            "limits": LIMITS,
+        }
         return await self.write(name, "record", {**self.named(name), **fields}, arguments)
 
     async def on_request(self, name: str, *arguments: str) -> str:
@@ -119,20 +120,6 @@ class Stage:
 
     async def on_rollback(self, name: str, target: str, *arguments: str) -> str:
         return await self.write(name, "rollback", {**self.named(name), "target": int(target)}, arguments)
-
-    async def on_look(self, name: str, mode: str = "rewind", count: str = "1") -> str:
-        """Make another path of the one that is there now."""
-        self.host(name).move = self.move(mode, int(count))
-        return "looked"
-
-    async def on_undo(self, name: str, *arguments: str) -> str:
-        """Move to the path looked for before, else to one of now."""
-        given = [a for a in arguments if a != "lost"]
-        move, self.host(name).move = self.host(name).move, None
-        if move is None or given:
-            mode, count = given or ("rewind", "1")
-            move = self.move(mode, int(count))
-        return await self.write(name, "undo", {**self.named(name), **move}, arguments)
 
     async def on_purge(self, name: str, *arguments: str) -> str:
         names, incarnation = self.own_keys(), self.named(name)["incarnation"]
@@ -189,7 +176,9 @@ class Stage:
 
     async def on_claim(self, name: str) -> str:
         fields = {"token": f"token {self.draw()}", "lease_ms": LEASE_MS, "max_attempts": self.max_attempts}
-        reply = await self.both("claim", fields)
+        reply = await self.both("claim", {**fields, "worker": name, "hourly": HOURLY})
+        if isinstance(reply, Limited):
+            await self.look_again()
         if isinstance(reply, Claim):
             self.workers[name] = Worker(reply)
         return word(reply)
@@ -231,7 +220,7 @@ class Stage:
         await self.redis.delete(*self.own_keys())
         for name, data in saved.dumps.items():
             if data:
-                await self.redis.restore(name, 0, data)
+                await self.redis.restore(name, 0, data, replace=True)
         await self.redis.zrem(keys.due(), self.key.member)
         await self.redis.hdel(keys.dead(), self.key.member)
         if saved.score is not None:
@@ -243,7 +232,8 @@ class Stage:
     async def on_sweep(self) -> str:
         """Is the session due now, in the eyes of the sweeper?"""
         found = any(key == self.key for key, _ in await self.store.due(1000))
-        assert found is (self.state.due and not self.state.leased)
+        s = self.state
+        assert found is (s.due and not s.leased) or (s.due and not s.alive)  # what expired in a lease is due at its end
         return "due" if found else "quiet"
 
     # -- both sides
@@ -257,6 +247,7 @@ class Stage:
             await self.published(reply, fields)
         if new != self.state:
             self.before = saved
+            await self.prolonged(new)
         await self.became(new, "")
         return reply
 
@@ -292,7 +283,8 @@ class Stage:
                 pipe.dump(name)
             pipe.zscore(keys.due(), self.key.member)
             pipe.hget(keys.dead(), self.key.member)
-            *dumps, score, dead = await pipe.execute()
+            self.age(pipe)
+            *dumps, score, dead = (await pipe.execute())[: len(names) + 2]
         return Saved(self.state, dict(zip(names, dumps, strict=True)), score, dead)
 
     # -- small things
@@ -323,34 +315,6 @@ class Stage:
             self.values[host_id] = value
         return NewEntry.of({"role": "user", "content": value}, origin="human", tokens=tokens, host_id=host_id)
 
-    def move(self, mode: str, count: int) -> dict[str, Any]:
-        """Less the last `count` messages, or with another one in the place of the last but `count`."""
-        s, entry = self.state, None
-        order = list(seqs_of(s.path))
-        place = max(0, len(order) - count)
-        if mode == "amend":
-            host_id = s.log[order[place]].host_id or f"{self.draw()}"
-            entry = self.entry(host_id, f"amended {self.draw()}", 1 + count % 2)
-            order[place] = len(s.log)
-        else:
-            order = order[:place]
-        unfit = [s.current] if mode == "unfit" else []
-        tokens = [item.tokens for item in s.log] + ([entry.tokens] if entry else [])
-        left = [n for n in ancestors(s, s.current) if gen(s, n) and n not in unfit and covered(s, n) <= set(order)]
-        shown = set(order) - covered(s, left[0]) if left else set(order)
-        return {
-            "epoch": s.epoch,
-            "length": len(s.log),
-            "chain": chain_at(s, len(s.log)),
-            "counter": s.counter,
-            "path": in_order(order),
-            "path_tokens": sum(tokens[seq] for seq in order),
-            "open_calls": {},
-            "unfit": unfit,
-            "shown_tokens": sum(tokens[seq] for seq in shown),
-            "entry": entry,
-        }
-
     def candidate(self, epoch: str, *, provisional: bool, tail: int) -> dict[str, Any]:
         """Cover all but the tail, and what the current generation covers; its summary weighs nothing."""
         s = self.state
@@ -375,17 +339,3 @@ class Stage:
             "compaction": compaction,
             "at_tokens": tokens,
         }
-
-
-def plain(reply: Reply | bool) -> Reply | bool:
-    """Without what depends on the clock."""
-    return replace(reply, remaining_ms=0) if isinstance(reply, Busy) else reply
-
-
-def word(reply: Reply | bool) -> str:
-    """What a trace expects: the reason of a refusal, whether a finish leaves the session due, else the reply's name."""
-    if isinstance(reply, Refused):
-        return reply.why
-    if isinstance(reply, Finished):
-        return "due" if reply.due else "done"
-    return type(reply).__name__.lower() if isinstance(reply, Reply) else str(reply).lower()

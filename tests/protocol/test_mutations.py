@@ -10,10 +10,10 @@ from redis.asyncio import Redis
 from offturn.store.scripts import Scripts, texts
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
+from tests.protocol.mutations_bounds import BOUNDS_MUTATIONS
 from tests.protocol.runs import play_random
 from tests.protocol.stage import Stage
-from tests.protocol.test_traces import play
-from tests.protocol.traces import MORE, TRACES
+from tests.protocol.test_traces import EVERY, play
 
 RUNS = 60
 
@@ -35,7 +35,10 @@ LIFE = "if a.incarnation ~= incarnation then return reply('gone') end"
 MUTATIONS = {
     "no lease check": Mutation("", HOLDS, "return true", "no-fence"),
     "fence without token": Mutation("", HOLDS, "return num('fence') == claim.fence", "fence-reset"),
-    "operation ids forgotten": Mutation("", "return redis.call('HGET', OPS, a.op)", "return false", "no-op-ids"),
+    "operation ids forgotten": Mutation(
+        "", "return alive() and redis.call('HGET', OPS, a.op)", "return false", "no-op-ids"
+    ),
+    "commit of a worker not once": Mutation("commit", "local known = once()", "local known = false", "commit-again"),
     "rollback not once": Mutation("rollback", "local known = once()", "local known = false", "written-op-ids"),
     "outcome clears due": Mutation("finish", PENDING, "pending = false", "lost-dirty"),
     "due from request numbers": Mutation(
@@ -93,7 +96,9 @@ MUTATIONS = {
         "finish", "math.max(num('served'), a.claim.request_no)", "a.claim.request_no", "withdrawn-stays"
     ),
     "rollback without a hold": Mutation("rollback", "\nhold()\n", "\n"),
-    "superseded serves": Mutation("finish", "and a.outcome ~= 'superseded'", "", "amend-by-claim"),
+    "superseded serves": Mutation(
+        "finish", "if a.outcome ~= 'superseded' then set", "if true then set", "amend-by-claim"
+    ),
     "undo not once": Mutation("undo", "local known = once()", "local known = false", "undo-once"),
     "undo keeps the epoch": Mutation("undo", "set('epoch', a.op)", "", "no-epoch"),
     "undo of any tail": Mutation("undo", "a.length == num('log_len')", "true", "moved-tail"),
@@ -111,15 +116,26 @@ MUTATIONS = {
     "path in any order": Mutation(
         "", "table.sort(copy, function(x, y) return x[1] < y[1] end)", "", "amended-then-covered"
     ),
-    "amended by another id": Mutation("undo", "if a.entry.id then", "if false then", "amend-tail"),
+    "amended by another id": Mutation("undo", "if entry.id then", "if false then", "amend-tail"),
+    "new ids at one place": Mutation("undo", "a.length + i - 1", "a.length", "mirrored"),
+    "undo adopts a shadow": Mutation("undo", "set('adopted', shown)", "set('adopted', number)", "shadow"),
+    "shadow keeps what is off the path": Mutation("undo", "holding(num('adopted'))", "num('adopted')", "shadow-older"),
+    "only one is appended": Mutation(
+        "undo", "redis.call('RPUSH', LOG, lines[i])", "redis.call('RPUSH', LOG, lines[1])", "mirrored"
+    ),
+    "chain of the last one": Mutation(
+        "undo",
+        "chain = redis.sha1hex(chain .. entry.digest)",
+        "chain = redis.sha1hex(s.chain .. entry.digest)",
+        "mirrored",
+    ),
     "ids for ever": Mutation(
         "record", "if seq and (ids[entry.id] or on(shown, tonumber(seq))) then", "if seq then", "id-again"
     ),
     "purge of any life": Mutation("purge", "if gone(a.incarnation) then return reply('gone') end", "", "purged-twice"),
     "purge not again": Mutation("purge", "a.incarnation == num('incarnation') then", "false then", "purged-twice"),
     "purge leaves generations": Mutation("purge", "redis.call('UNLINK', payload(number))", "", "purged-with-all"),
-    "purge leaves due": Mutation("purge", "\nclear_due()", "", "purged-with-all"),
-    "purge leaves the dead letter": Mutation("purge", "redis.call('HDEL', DEAD, MEMBER)", "", "purged-parked"),
+    "purge leaves due": Mutation("purge", "\nunlist()", "", "purged-with-all"),
     "purge forgets the life": Mutation("purge", "'incarnation', a.incarnation,", "", "purged-twice"),
     "configure keeps the epoch": Mutation("configure", "set('epoch', a.op)", "", "configured"),
     "configure asks for nothing": Mutation("configure", "local ring = ask()", "local ring = false", "configured-lower"),
@@ -127,6 +143,30 @@ MUTATIONS = {
     "cancel keeps requests": Mutation("cancel", "set('served', num('request_no'))", "", "cancelled"),
     "cancel clears due": Mutation("cancel", "\ndue_as_wanted()\n", "\nclear_due()\n", "cancelled-pressing"),
     "unblock keeps attempts": Mutation("unblock", "\nunpark()", "", "unblocked"),
+    "unblock keeps holds": Mutation("unblock", "set('held', 0)", "", "unblock-lifts-holds"),
+    "unblock keeps the breaker": Mutation("unblock", "\nlift()", "", "too-dense"),
+    "rollback keeps the breaker": Mutation("rollback", "\nlift()", "", "too-dense-in-vain"),
+    "no breaker": Mutation("", "if num('strikes') < STRIKES then return end", "do return end", "too-dense"),
+    "breaker asks on": Mutation("", "and not blocked()", "", "too-dense"),
+    "breaker leaves requests open": Mutation(
+        "", "set('served', num('request_no'))\n  set('blocked'", "set('blocked'", "too-dense"
+    ),
+    "breaker opens at a request only": Mutation("request", "if blocked() then", "if false then", "too-dense"),
+    "any gain is progress": Mutation("claim", "\njudge()", "", "too-dense-in-vain"),
+    "judged twice": Mutation("", "set('trial', '')\n  if", "if", "too-dense-in-vain"),
+    "growth is no progress": Mutation("", "and grown < num('growth') then", "then", "grown"),
+    "strikes for ever": Mutation("", "then strike() else set('strikes', 0) end", "then strike() end", "room-made"),
+    "small is dense": Mutation(
+        "finish", "if pressure() >= num('soft') then strike() end", "strike()", "small-is-not-dense"
+    ),
+    "outages count": Mutation("finish", "math.max(0, num('attempts') - 1)", "num('attempts')", "providers-away"),
+    "outages are not told": Mutation("finish", "num('failures') + 1", "0", "providers-away"),
+    "outages are told for ever": Mutation("", "  set('failures', 0)\n", "", "providers-away"),
+    "deaths are not told": Mutation("claim", "ended('died', s.worker or '')", "num('x')", "ends-are-told"),
+    "failures are not told": Mutation("finish", "  ended(", "  tostring(", "ends-are-told"),
+    "ends are told for ever": Mutation("", "  set('ends', '')\n", "", "ends-are-told"),
+    "no hourly limit": Mutation("claim", "#recent >= a.hourly then", "false then", "hourly"),
+    "requests are limited": Mutation("claim", "and not asked and", "and", "hourly"),
     "unblock asks for nothing": Mutation("unblock", "local ring = ask()", "local ring = false", "unblocked"),
     "subset by ends only": Mutation(
         "", "if not y[j] or y[j][1] > low then return false end", "if not y[j] then return false end", "hole"
@@ -135,6 +175,8 @@ MUTATIONS = {
         "", "if due() or not wanted() then return false end", "if not wanted() then return false end"
     ),
 }
+
+MUTATIONS |= {name: Mutation(*fields) for name, fields in BOUNDS_MUTATIONS.items()}
 
 
 def broken(mutation: Mutation) -> dict[str, str]:
@@ -158,7 +200,7 @@ async def test_a_broken_script_is_noticed(name: str, redis: Redis) -> None:
 
 async def exercise(store: SessionStore, redis: Redis, trace: str) -> None:
     if trace:
-        await play(stage(store, redis, trace), {**TRACES, **MORE}[trace])
+        await play(stage(store, redis, trace), EVERY[trace])
         return
     for seed in range(RUNS):
         await play_random(stage(store, redis, f"run {seed}"), seed)

@@ -9,6 +9,9 @@ from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from tests.protocol.stage import Stage
 from tests.protocol.traces import MORE, TRACES, Trace
+from tests.protocol.traces_bounds import BOUNDS
+
+EVERY = {**TRACES, **MORE, **BOUNDS}
 
 
 async def play(stage: Stage, trace: Trace) -> None:
@@ -22,8 +25,8 @@ async def play(stage: Stage, trace: Trace) -> None:
         assert not expected or answer == expected, f"{line}: {answer}, expected {expected}"
 
 
-@pytest.mark.parametrize("name", [*TRACES, *MORE])
+@pytest.mark.parametrize("name", EVERY)
 async def test_trace(name: str, redis: Redis) -> None:
     stage = Stage(SessionStore(redis), redis, SessionKey("default", name), max_attempts=3)
 
-    await play(stage, {**TRACES, **MORE}[name])
+    await play(stage, EVERY[name])

@@ -120,6 +120,23 @@ MORE = {
         "commit b = committed; undo h1 rewind 2 = undone",
     ),
     "unfit": Trace(4, "claim a; plan a; commit a; undo h1 unfit 1 = undone; finish a compacted = due"),
+    "mirrored": Trace(
+        4,
+        "claim a; plan a; undo h1 mirror 2 lost = undone; again h1 = undone; commit a = epoch; finish a superseded = due; "
+        "record h1 = recorded; repeat h1 = recorded",
+    ),
+    "mirrored-tail": Trace(
+        4, "claim a; plan a; commit a; finish a compacted; undo h1 mirror 1 = undone; rollback h1 1 = rolledback"
+    ),
+    "mirrored-front": Trace(
+        3, "claim a; plan a; commit a; undo h1 insert 3 = undone; finish a compacted = due; undo h1 rewind 2 = undone"
+    ),
+    "shadow": Trace(3, "claim a; plan a; commit a; undo h1 shadow 1 = undone; adopt h1 = adopted; undo h1 = undone"),
+    "shadow-older": Trace(
+        4,
+        "claim a; plan a; commit a; adopt h1; record h1; request h1; finish a compacted; claim b; plan b; commit b; "
+        "undo h1 shadow 3 = undone",
+    ),
     "id-again": Trace(3, "undo h1 = undone; repeat h1 = recorded; repeat h2 = recorded; conflict h1 = duplicateid"),
     "purged-twice": Trace(3, "purge h1 lost = purged; again h1 lost = purged; open h2; record h2; again h1 = gone"),
     "purged-with-all": Trace(
@@ -142,7 +159,56 @@ MORE = {
         "claim a; expire; claim a; expire; claim a; expire; claim a = parked; unblock h1 lost = steered; again h1; "
         "claim a = claim; expire; claim a = claim",
     ),
+    "too-dense": Trace(
+        4,
+        "claim a; finish a no-gain = due; claim a; finish a no-gain = due; claim b; request h1; finish b no-gain = done; "
+        "sweep = quiet; record h1 = recorded; sweep = quiet; claim a = idle; request h1 lost = requested; again h1; "
+        "claim a = idle; prepare h1; emergency h1 = committed; unblock h1 = steered; record h1 5; claim a = claim",
+    ),
+    "too-dense-in-vain": Trace(
+        2,
+        "record h1 5; claim a; plan a; commit a; finish a compacted = due; claim a; plan a; commit a; "
+        "finish a pruned = due; claim a; finish a failed; claim a; plan a; commit a; finish a compacted = due; "
+        "claim a = blocked; sweep = quiet; undo h1 = undone; sweep = quiet; rollback h1 0 = rolledback; record h1 5; "
+        "claim a = claim; finish a no-gain = due; claim a = claim",
+    ),
+    "grown": Trace(
+        2,
+        "record h1 5; claim a; finish a no-gain; claim a; finish a no-gain = due; claim a; plan a; commit a; record h1 2; "
+        "finish a compacted = due; claim a = claim; finish a no-gain = due",
+    ),
+    "room-made": Trace(
+        4,
+        "claim a; finish a no-gain; claim a; plan a; commit a; finish a compacted = done; request h1; claim a = claim",
+    ),
+    "small-is-not-dense": Trace(
+        1,
+        "request h1; claim a; finish a no-gain = done; request h1; claim a; finish a no-gain = done; request h1; "
+        "claim a; finish a no-gain = done; record h1 5; claim a = claim",
+    ),
+    "unblock-lifts-holds": Trace(2, "claim a; finish a no-gain = done; unblock h1 = steered; sweep = due"),
+    "providers-away": Trace(
+        2,
+        "claim a; finish a unavailable = due; claim a; finish a deferred = due; claim a; finish a unavailable = due; "
+        "claim a; finish a unavailable = due; claim a = claim; finish a skipped; claim a = claim",
+    ),
+    "ends-are-told": Trace(
+        2, "claim a; expire; claim b; finish b failed; claim a; finish a failed; claim b = parked; request h1; claim b"
+    ),
+    "hourly": Trace(
+        4,
+        "claim a; plan a; commit a; record h1 5; finish a compacted = due; claim a; plan a; commit a; record h1 5; "
+        "finish a compacted = due; claim a; plan a; commit a; record h1 5; finish a pruned = due; claim a; plan a; "
+        "commit a; record h1 5; finish a compacted = due; claim a = limited; sweep = due; request h1; claim a = claim; "
+        "finish a skipped = due; claim a = limited; hour; claim a = claim",
+    ),
     "two-winners": Trace(
-        3, "claim a; plan a; expire; claim b; plan b; commit b = committed; commit a = fence; commit b = base"
+        3, "claim a; plan a; expire; claim b; plan b; commit b = committed; commit a = fence; commit b = committed"
+    ),
+    "commit-again": Trace(
+        3,
+        "claim a; plan a; commit a = committed; expire; claim b = claim; plan b; commit a = committed; "
+        "commit b = committed; commit a = committed; finish a compacted = fence; rollback h1 1 = rolledback; "
+        "commit b = committed; purge h1; commit a = gone",
     ),
 }

@@ -15,17 +15,25 @@ from redis.exceptions import RedisError
 from offturn import recipe
 from offturn.doorbell import Doorbell
 from offturn.stopping import stop as stop_tasks
+from offturn.store.limits import SharedLimits
 from offturn.store.sessions import SessionStore
+from offturn.store.workers import Workers
 from offturn.summarizer import AnySummarizer
 from offturn_config.settings import WorkerSettings
+from offturn_models.route import Route
+from offturn_worker.gate import SharedGate
 from offturn_worker.health import Health
+from offturn_worker.heartbeat import Heartbeat
 from offturn_worker.jobs import Compact
 from offturn_worker.logs import described, unhandled_logged
+from offturn_worker.outage import Watch
 from offturn_worker.poller import Poller
 from offturn_worker.pulse import Pulse
-from offturn_worker.server import connect, warn_of_settings
+from offturn_worker.server import connect, refuse_cluster, warn_of_settings
 from offturn_worker.shutdown import stop_on_signal
 from offturn_worker.sweep import Sweep
+from offturn_worker.tenants import within_places
+from offturn_worker.wake import Wake
 
 log = structlog.get_logger(__name__)
 
@@ -46,8 +54,13 @@ class Servers:
     queue: Redis
 
     @property
+    def named(self) -> dict[str, Redis]:
+        """Each server once, by what it is called in logs: the one that serves both is the queue."""
+        return {"queue": self.queue} if self.store is self.queue else {"store": self.store, "queue": self.queue}
+
+    @property
     def each(self) -> tuple[Redis, ...]:
-        return (self.store,) if self.store is self.queue else (self.store, self.queue)
+        return tuple(self.named.values())
 
 
 async def run_worker(
@@ -62,14 +75,19 @@ async def run_worker(
     store: makes what jobs work on.
     """
     async with open_servers(settings) as servers:
-        compact = partial(
+        limits = SharedLimits(servers.store)
+        compact: Compact = partial(
             recipe.run,
             store=store(servers.store),
             doorbell=Doorbell(servers.queue),
-            summarizer=summarizer,
+            summarizer=summarizer.behind(SharedGate(limits, settings)) if isinstance(summarizer, Route) else summarizer,
             lease_ms=settings.lease_ms,
             worker_id=settings.worker_id,
+            patience=settings.job_timeout,
+            hourly=settings.compactions_per_hour,
         )
+        if settings.tenant_jobs:
+            compact = within_places(compact, limits, places=settings.tenant_jobs, lease_ms=settings.lease_ms)
         await serve(settings, servers, compact, started)
 
 
@@ -78,16 +96,23 @@ async def serve(
 ) -> None:
     """The worker around any `compact`. The first signal drains, the second ends the process."""
     pulse = Pulse("poll", "sweep")
-    poller = Poller(servers.queue, compact, settings, partial(pulse.beat, "poll"))
+    watch = Watch(servers.named, lease_ms=settings.lease_ms)
+    wake = Wake(servers.queue)
+    poller = Poller(servers.queue, compact, settings, watch=watch, wake=wake, beat=partial(pulse.beat, "poll"))
     ring = Doorbell(servers.queue).ring
     sweep = Sweep(SessionStore(servers.store), ring, seconds=settings.sweep_seconds, beat=partial(pulse.beat, "sweep"))
     with unhandled_logged(), stop_on_signal() as stop:
         health = Health(pulse, servers.each, stop.is_set)
-        async with health.served(settings.health_host, settings.health_port) as port, _drained(poller, settings, stop):
+        heartbeat = Heartbeat(Workers(servers.store), settings, stop)
+        async with (
+            health.served(settings.health_host, settings.health_port) as port,
+            heartbeat.kept(),
+            _drained(poller, settings, stop),
+        ):
             if started:
                 started(Running(worker_id=settings.worker_id, health_port=port))
             log.info("started", worker=settings.worker_id, max_jobs=settings.max_jobs, health_port=port)
-            await _until(stop, poller.main(), sweep.run(), pulse.watch())
+            await _until(stop, poller.main(), sweep.run(), watch.run(), wake.run(), pulse.watch())
 
 
 @asynccontextmanager
@@ -100,6 +125,10 @@ async def open_servers(settings: WorkerSettings) -> AsyncIterator[Servers]:
         if settings.queue_url and settings.queue_url != settings.store_url:
             queue = await connect(settings.queue_url, seconds=settings.timeout, setting="OFFTURN_QUEUE_URL")
             stack.push_async_callback(queue.aclose)
+        url, setting = (settings.store_url, "OFFTURN_STORE_URL")
+        if queue is not store and settings.queue_url:
+            url, setting = settings.queue_url, "OFFTURN_QUEUE_URL"
+        await refuse_cluster(queue, url, setting)
         servers = Servers(store=store, queue=queue)
         for redis in servers.each:
             await warn_of_settings(redis)

@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 from offturn_config.keys import SessionKey
-from offturn_engine.outcome import Outcome, name, reason
+from offturn_engine.outcome import Failed, Outcome, name, reason
 from offturn_worker.lease import lock_kept
 from offturn_worker.logs import described
 
@@ -37,7 +37,13 @@ async def compact_session(ctx: Mapping[str, Any], tenant: str, session: str, req
     except Exception as error:  # noqa: BLE001 - arq would log its text, which may quote a message
         job.error("job_failed", ms=_ms(started), **described(error))
     else:
-        job.info("job_done", ms=_ms(started), **_facts(outcome))
+        tell = job.warning if _troubled(outcome) else job.info
+        tell("job_done", ms=_ms(started), **_facts(outcome))
+
+
+def _troubled(outcome: Outcome) -> bool:
+    """It failed, or the model that was asked did not write the summary: a wrong key must not stay unseen."""
+    return isinstance(outcome, Failed) or bool(getattr(outcome, "fallback", ""))
 
 
 def _facts(outcome: Outcome) -> dict[str, object]:

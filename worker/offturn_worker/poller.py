@@ -11,26 +11,28 @@ from collections.abc import Callable
 
 import structlog
 from arq.connections import ArqRedis
-from arq.utils import poll
 from arq.worker import Worker, func
 from redis.asyncio import Redis
-from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
-from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from offturn.doorbell import EXPIRES_MS, FUNCTION, dumps, loads
 from offturn.stopping import stop
-from offturn_config.keys import QUEUE
+from offturn_config.keys import QUEUE, polling
 from offturn_config.settings import WorkerSettings
 from offturn_worker.jobs import Compact, compact_session
 from offturn_worker.logs import described
+from offturn_worker.outage import Watch, is_outage
+from offturn_worker.wake import Wake
 
-READ_LIMIT = 1000
-"""Ids read at a look: running jobs stay in front of the queue, so this bounds what all workers together can run."""
+READ_MARGIN = 100
+"""Ids read at a look beyond all that may run: running jobs stay in front of the queue, and hide what is behind them."""
 
 MAX_TRIES = 1_000_000
 """arq counts every start, restarts by a deployment included, and drops the job after the last; attempts are the
 store's to count."""
+
+NO_DEADLINE = 365 * 24 * 3600
+"""Seconds. The recipe ends a job that does not get on; arq's one clock over all of a job would cut a long one."""
 
 HEALTH_SECONDS = 10
 LOOK_SECONDS = 30
@@ -43,9 +45,21 @@ log = structlog.get_logger(__name__)
 
 
 class Poller(Worker):
-    """Looks at the queue and runs what is due. `beat` is called after every look, also a failed one."""
+    """Looks at the queue, when woken and every now and then, and runs what is due while `watch` is ready.
 
-    def __init__(self, redis: Redis, compact: Compact, settings: WorkerSettings, beat: Callable[[], None]) -> None:
+    `beat` is called after every look, also a failed one.
+    """
+
+    def __init__(
+        self,
+        redis: Redis,
+        compact: Compact,
+        settings: WorkerSettings,
+        *,
+        watch: Watch,
+        wake: Wake,
+        beat: Callable[[], None],
+    ) -> None:
         super().__init__(
             [func(compact_session, name=FUNCTION, max_tries=MAX_TRIES, keep_result=0)],
             queue_name=QUEUE,
@@ -54,12 +68,12 @@ class Poller(Worker):
             handle_signals=False,
             max_jobs=settings.max_jobs,
             max_tries=MAX_TRIES,
-            job_timeout=settings.job_timeout,
+            job_timeout=NO_DEADLINE,
             keep_result=0,  # of the worker too: jobs that fail before their start use this one
             poll_delay=settings.poll_seconds,
-            queue_read_limit=READ_LIMIT,
+            queue_read_limit=settings.max_workers * settings.max_jobs + READ_MARGIN,
             health_check_interval=HEALTH_SECONDS,
-            health_check_key=f"{QUEUE}:health-check:{settings.worker_id}",  # arq's is shared, and deleted by the first to stop
+            health_check_key=polling(settings.worker_id),  # arq's is shared, and deleted by the first to stop
             allow_abort_jobs=False,
             job_serializer=dumps,
             job_deserializer=loads,
@@ -68,14 +82,16 @@ class Poller(Worker):
         )
         # arq locks a job for its whole timeout, so that a killed worker's jobs wait that long; ours is renewed instead.
         self.in_progress_timeout_s = settings.lease_ms / 1000
+        self._watch = watch
+        self._wake = wake
         self._beat = beat
-        self._lost = False
-        self._resume_at = 0.0
+        self._failing = False
 
     async def main(self) -> None:
         """Until cancelled. Unlike arq's it asks nothing of Redis first, so it may start during an outage."""
-        async for _ in poll(self.poll_delay_s):
+        while True:
             await self._poll_iteration()
+            await self._wake.wait(self.poll_delay_s)
 
     async def start_jobs(self, job_ids: list[bytes]) -> None:
         """A job whose lock this process lost is not started a second time beside itself.
@@ -95,9 +111,9 @@ class Poller(Worker):
         """
         try:
             await super().run_job(job_id, score)
-        except (RedisConnectionError, RedisTimeoutError, OSError):
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever lies in the queue, the worker goes on
+        except Exception as error:
+            if is_outage(error):
+                raise
             log.error("job_dropped", job=job_id, **described(error))
             await asyncio.shield(self.finish_failed_job(job_id, None))
 
@@ -118,29 +134,29 @@ class Poller(Worker):
         return len(late)
 
     async def _poll_iteration(self) -> None:
-        self.allow_pick_jobs = self.loop.time() >= self._resume_at
+        self.allow_pick_jobs = self._watch.ready
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 await super()._poll_iteration()
         except (RedisError, OSError) as error:
-            await self._lose(error)
+            await self._failed(error)
         else:
-            self._find()
+            self._failing = False
         self._beat()
 
-    async def _lose(self, error: BaseException) -> None:
-        """Wait one lease before taking jobs again: the sessions may be claimed by workers that saw no outage."""
-        if not self._lost:
-            log.warning("queue_lost", error=type(error).__name__)
-        self._lost = True
-        self._resume_at = self.loop.time() + self.in_progress_timeout_s
+    async def _failed(self, error: BaseException) -> None:
+        if not self._failing:
+            log.warning("look_failed", error=type(error).__name__)
+        self._failing = True
+        if is_outage(error):
+            self._watch.lose("queue", error)
         await asyncio.sleep(self.poll_delay_s)
         self._return_slots()
 
-    def _find(self) -> None:
-        if self._lost:
-            log.info("queue_found")
-        self._lost = False
+    def _release_sem_dec_counter_on_complete(self) -> None:
+        """A free slot takes the next job at once."""
+        super()._release_sem_dec_counter_on_complete()
+        self._wake.rouse()
 
     def _return_slots(self) -> None:
         """arq leaks the slot of a job whose lock it was taking when the connection broke."""

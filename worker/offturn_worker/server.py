@@ -30,6 +30,19 @@ async def connect(url: str, *, seconds: float, setting: str) -> Redis:
     return client
 
 
+async def refuse_cluster(redis: Redis, url: str, setting: str) -> None:
+    """arq's keys share no slot, so a ring would fail for ever. Raises InvalidSetting."""
+    try:
+        facts: dict[str, object] = await redis.info("cluster")
+    except RedisError:  # a managed server's, or an ACL's
+        return
+    if facts.get("cluster_enabled"):
+        raise InvalidSetting(
+            f"{setting} = {redacted(url)!r}: a cluster cannot hold the queue; name a server that is none in "
+            "OFFTURN_QUEUE_URL, the sessions may stay"
+        )
+
+
 async def warn_of_settings(redis: Redis) -> None:
     """Log what loses data or delays jobs: eviction, no append-only file, a clock apart from ours."""
     if (policy := await _config(redis, "maxmemory-policy")) not in (None, "noeviction"):

@@ -3,6 +3,7 @@
 OffturnError
 ├── StoreUnavailable   no connection, no answer in time, or a server that cannot write now; retryable
 ├── StoreFull          the server is at its memory limit; retryable once there is room
+│   └── SessionFull    the session is at its own limit; not retryable
 ├── StoreFault         the server refused a command for another reason (permissions, a bug): its error code, no content;
 │                      or what it holds is incomplete
 └── UnknownVersion     a stored record has a major version this release does not know; nothing was changed
@@ -35,6 +36,12 @@ class StoreFull(OffturnError):
     retryable = True
 
 
+class SessionFull(StoreFull):
+    """The session's log is at the quota of its policy; nothing was written."""
+
+    retryable = False
+
+
 class StoreFault(OffturnError):
     """The store refused a command, then the message carries the server's error code only; or it has lost data."""
 
@@ -65,7 +72,10 @@ def _refusal(error: exceptions.RedisError) -> OffturnError:
         return StoreFull("the store is at its memory limit (maxmemory): give it more, or purge sessions")
     if isinstance(error, exceptions.ReadOnlyError):
         return StoreUnavailable("the store cannot write now (READONLY)")
-    code = text.split(" ", 1)[0]
+    # Redis 6.2 puts what a script met behind words of its own.
+    code = next((one for one in NOT_NOW if f"-{one} " in text), text.split(" ", 1)[0])
+    if code == "MOVED":
+        return StoreFault("the store's keys are on another node of this cluster: name that node in the store's URL")
     if code in NOT_NOW:
         return StoreUnavailable(f"the store cannot serve now ({code})")
     return StoreFault(f"the store refused a command ({type(error).__name__} {code if code.isupper() else ''})".strip())

@@ -9,6 +9,7 @@ from offturn.store.entries import NewEntry, data_of, dumps, text_of
 from offturn.store.replies import (
     AdoptReply,
     Gone,
+    MendReply,
     PurgeReply,
     RecordReply,
     Requested,
@@ -35,13 +36,15 @@ class HostScripts(Scripted):
         entries: Sequence[NewEntry],
         expect: int | None = None,
         config: str = "{}",
+        limits: tuple[int, int] | None = None,
         calibration: str | None = None,
         thresholds: tuple[int, int, int] | None = None,
         usage: str | None = None,
     ) -> RecordReply:
-        """Append entries, once per `op`. A first record creates the session and stores `config` by value.
+        """Append entries, once per `op`. A first record creates the session and stores `config` and `limits` by value.
 
-        `tail_length`, `tail_chain`: what the caller knows to be acknowledged. `thresholds`: soft, hard, growth in
+        `tail_length`, `tail_chain`: what the caller knows to be acknowledged. `limits`: TTL in ms, bytes of the log; 0: none.
+        `thresholds`: soft, hard, growth in
         estimate units. `usage`: JSON for an event.
         """
         args = {
@@ -52,6 +55,7 @@ class HostScripts(Scripted):
             "expect": expect,
             "entries": [header_of(entry) for entry in entries],
             "config": config,
+            "limits": limits,
             "calibration": calibration,
             "thresholds": thresholds,
             "usage": usage,
@@ -71,6 +75,10 @@ class HostScripts(Scripted):
         """Put the current generation in force, if the log still has the length at which no group was open."""
         args = {"incarnation": incarnation, "length": length, "nonce": nonce}
         return cast("AdoptReply", await self._reply("adopt", key, args))
+
+    async def mend(self, key: SessionKey, *, incarnation: int, nonce: str) -> MendReply:
+        """Forget generations whose record is gone, and put the nearest one that is there in their place."""
+        return cast("MendReply", await self._reply("mend", key, {"incarnation": incarnation, "nonce": nonce}))
 
     async def rollback(self, key: SessionKey, *, op: str, incarnation: int, target: int) -> RollbackReply:
         """Put generation `target` (0: the raw transcript) in force, once per `op`; running jobs become stale."""
@@ -92,13 +100,15 @@ class HostScripts(Scripted):
         open_calls: Mapping[str, int],
         unfit: Sequence[int] = (),
         shown_tokens: int = 0,
-        entry: NewEntry | None = None,
+        shadow: bool = False,
+        entries: Sequence[NewEntry] = (),
     ) -> UndoReply:
         """Put `path` in place of the one read at `epoch`, `length`, `chain` and `counter`, once per `op`.
 
         `path_tokens` and `open_calls` are those of the new path. In force is then the first of current and what it
-        replaced that lies inside it and is not `unfit`; its view weighs `shown_tokens`. `entry` is appended: `path`
-        names it by the seq `length`.
+        replaced that lies inside it and is not `unfit`; its view weighs `shown_tokens`. `entries` are appended:
+        `path` names them by the seqs from `length` on. `shadow`: in force is then the first of what was in force and
+        what that replaced.
         """
         args = {
             "op": op,
@@ -112,9 +122,10 @@ class HostScripts(Scripted):
             "open": text_of(dumps(dict(open_calls))),
             "unfit": unfit,
             "shown_tokens": shown_tokens,
-            "entry": header_of(entry) if entry else None,
+            "shadow": shadow,
+            "entries": [header_of(entry) for entry in entries],
         }
-        return cast("UndoReply", await self._reply("undo", key, args, [data_of(entry.envelope)] if entry else ()))
+        return cast("UndoReply", await self._reply("undo", key, args, [data_of(entry.envelope) for entry in entries]))
 
     async def configure(
         self,
@@ -124,10 +135,11 @@ class HostScripts(Scripted):
         incarnation: int,
         config: str,
         thresholds: tuple[int, int, int],
+        limits: tuple[int, int] | None = None,
         calibration: str = "",
     ) -> SteerReply:
-        """Replace what the first record stored, once per `op`; running jobs become stale."""
-        args = {"op": op, "incarnation": incarnation, "config": config, "thresholds": thresholds}
+        """Replace what the first record stored, once per `op`; running jobs become stale. `limits`: as in `record`."""
+        args = {"op": op, "incarnation": incarnation, "config": config, "thresholds": thresholds, "limits": limits}
         return cast("SteerReply", await self._reply("configure", key, {**args, "calibration": calibration}))
 
     async def cancel(self, key: SessionKey, *, op: str, incarnation: int) -> SteerReply:

@@ -45,6 +45,8 @@ class Recorded(Reply):
 
     What was appended is `first_seq` to `last_seq`, the newest of the log; nothing, if `first_seq > last_seq`.
     `requirement` is the level of `pressure`; `due`: a job is asked for; `ring`: by this very call, ring the doorbell.
+    `unattended`: due for a while, and no worker was there at this moment; never in the answer to a repeated call.
+    `blocked`: the too-dense breaker's sentence, "" while it is closed.
     """
 
     incarnation: int
@@ -64,6 +66,8 @@ class Recorded(Reply):
     adopted: int
     revision: Revision
     epoch: str
+    unattended: bool = False
+    blocked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +102,20 @@ class Unexpected(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Overfull(Reply):
+    """The log holds `bytes` of its `quota`; `more` do not fit. Nothing was written."""
+
+    bytes: int
+    more: int
+    quota: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Requested(Reply):
-    """A compaction is asked for under this number."""
+    """A compaction is asked for under this number; not `ring`: the too-dense breaker has answered it already."""
 
     request_no: int
+    ring: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +127,8 @@ class Claim(Reply):
     fence: int
     token: str
     request_no: int
-    attempts: int  # claims since the last finish, this one included
+    attempts: int  # claims since a job ended well, this one included
+    failures: int  # failures of providers since then; those jobs' attempts were given back
     reason: str
     focus: str = field(repr=False)
     note: str = field(repr=False)
@@ -134,6 +149,18 @@ class Busy(Reply):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parked(Reply):
     """Too many claims without a finish: out of the due set until somebody requests a compaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked(Reply):
+    """Compactions in a row made no room: nothing is done until somebody lifts the breaker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limited(Reply):
+    """As many automatic compactions as an hour may have: due again when the first of them is an hour old."""
+
+    remaining_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +226,20 @@ class Stale(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mended(Reply):
+    """So many generations were forgotten because their records are gone; `current` and `adopted` are there, or 0.
+
+    `ring`: it became due by this very call, ring the doorbell.
+    """
+
+    lost: int
+    current: int
+    adopted: int
+    ring: bool
+    request_no: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RolledBack(Reply):
     """The target is current and in force, under a new epoch."""
 
@@ -207,10 +248,11 @@ class RolledBack(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone(Reply):
-    """Another path is in place, under a new epoch; `current` is in force. `length` and `chain` are the log's."""
+    """Another path is in place, under a new epoch; `adopted` is in force. `length` and `chain` are the log's."""
 
     revision: Revision
     current: int
+    adopted: int
     length: int
     chain: str
     path: Ranges
@@ -237,13 +279,14 @@ class Purged(Reply):
     """This life of the session has ended, by this call or before."""
 
 
-RecordReply: TypeAlias = Recorded | Gone | BehindLog | DuplicateId | OrphanResult | Unexpected
-ClaimReply: TypeAlias = Claim | Idle | Busy | Parked
+RecordReply: TypeAlias = Recorded | Gone | BehindLog | DuplicateId | OrphanResult | Unexpected | Overfull
+ClaimReply: TypeAlias = Claim | Idle | Busy | Limited | Parked | Blocked
 CommitReply: TypeAlias = Committed | Refused | Gone
 FinishReply: TypeAlias = Finished | Refused | Gone
 AdoptReply: TypeAlias = Adopted | Stale | Gone
+MendReply: TypeAlias = Mended | Gone
 RollbackReply: TypeAlias = RolledBack | Refused | Gone
-UndoReply: TypeAlias = Undone | PathMoved | Refused | Gone
+UndoReply: TypeAlias = Undone | PathMoved | Overfull | Refused | Gone
 SteerReply: TypeAlias = Steered | Gone
 PurgeReply: TypeAlias = Purged | Gone
 
@@ -254,11 +297,14 @@ KINDS: Mapping[str, type[Reply]] = {
     "duplicate": DuplicateId,
     "orphan": OrphanResult,
     "unexpected": Unexpected,
+    "full": Overfull,
     "requested": Requested,
     "claimed": Claim,
     "idle": Idle,
     "busy": Busy,
     "parked": Parked,
+    "blocked": Blocked,
+    "limited": Limited,
     "held": Held,
     "lost": Lost,
     "kept": Kept,
@@ -267,6 +313,7 @@ KINDS: Mapping[str, type[Reply]] = {
     "finished": Finished,
     "adopted": Adopted,
     "stale": Stale,
+    "mended": Mended,
     "rolled-back": RolledBack,
     "undone": Undone,
     "moved": PathMoved,

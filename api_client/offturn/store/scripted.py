@@ -36,8 +36,8 @@ class Scripted:
 
     async def _run(self, name: str, key: SessionKey, args: Mapping[str, Any], raw: Sequence[bytes] = ()) -> Any:
         session = [self._key(key, kind) for kind in KINDS_OF_KEY]
-        order = [self._key(key, "opsq"), self._key(key, "chunksq")]
-        every = [*session, keys.due(self._shard), keys.dead(self._shard), *order]
+        order = [self._key(key, kind) for kind in ("opsq", "chunksq", "life")]
+        every = [*session, keys.due(self._shard), keys.dead(self._shard), *order, keys.seen(self._shard)]
         given = {field: value for field, value in args.items() if value is not None}
         reply = await self._scripts.run(name, every, [key.member, dumps(given), *raw])
         if isinstance(reply, bytes):

@@ -1,6 +1,7 @@
 """The Lua scripts: each is one round trip (EVALSHA) and one atomic step.
 
-A script's text is `lua/lib.lua` followed by its own file, so that the rules all of them share exist once.
+A script's text is `lua/lib.lua`, its own file as a function, and `lua/ending.lua`, which calls it: the rules all of them
+share exist once.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ NAMES = (
     "finish",
     "adopt",
     "rollback",
+    "mend",
     "undo",
     "configure",
     "cancel",
     "unblock",
     "purge",
     "save_chunk",
+    "unlist",
     "sync",
 )
 
@@ -39,8 +42,12 @@ NAMES = (
 def texts() -> Mapping[str, str]:
     """Every script by name, ready to send."""
     folder = files("offturn.store") / "lua"
-    lib = (folder / "lib.lua").read_text(encoding="utf-8")
-    return {name: lib + (folder / f"{name}.lua").read_text(encoding="utf-8") for name in NAMES}
+
+    def text(name: str) -> str:
+        return (folder / f"{name}.lua").read_text(encoding="utf-8")
+
+    lib, ending = text("lib"), text("ending")
+    return {name: f"{lib}local function script()\n{text(name)}end\n{ending}" for name in NAMES}
 
 
 class Scripts:

@@ -5,14 +5,17 @@ Deadlines are the client's (`socket_timeout`); after StoreUnavailable send the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from contextlib import suppress
 
 from pydantic import ValidationError
 
+from offturn.store.dead import DeadLetters
 from offturn.store.entries import LogEntry, loads, text_of
 from offturn.store.errors import UnknownVersion, mapped
 from offturn.store.hosting import HostScripts
 from offturn.store.state import Event, Meta, Snapshot
+from offturn.store.workers import Workers, WorkerSeen
 from offturn.store.working import WorkerScripts
 from offturn_config import keys
 from offturn_config.errors import InvalidSetting
@@ -20,9 +23,10 @@ from offturn_config.keys import SessionKey
 from offturn_engine.compaction import VERSION, Compaction
 
 PAGE = 200  # log entries per read
+DUE_PAGE = 500
 
 
-class SessionStore(HostScripts, WorkerScripts):
+class SessionStore(HostScripts, WorkerScripts, DeadLetters):
     """Sessions in Redis.
 
     Every method may raise StoreUnavailable, StoreFull, StoreFault and UnknownVersion.
@@ -37,18 +41,20 @@ class SessionStore(HostScripts, WorkerScripts):
         chain: str,
         limit_bytes: int = 262_144,
         limit_entries: int = PAGE,
+        touch: bool = False,
     ) -> Snapshot:
         """The state and the log after `length`, if the caller has the first `length` entries (`chain` proves it).
 
-        Pages hold at most `limit_entries` entries and end with the one that reaches `limit_bytes`.
+        Pages hold at most `limit_entries` entries and end with the one that reaches `limit_bytes`. `touch`: a host is
+        there, a TTL starts again (not at every call).
         """
-        limits = {"limit_bytes": limit_bytes, "limit_entries": limit_entries}
+        limits = {"limit_bytes": limit_bytes, "limit_entries": limit_entries, "touch": touch}
         found = await self._run("sync", key, {"incarnation": incarnation, "length": length, "chain": chain, **limits})
         now, number, *live = found
         if not live:
             return Snapshot(meta=None, next_incarnation=number, entries=(), reset=length > 0, more=False)
-        start, reset, due, items, flat = live
-        meta = Meta.read(flat, due=bool(due), now_ms=now)
+        start, reset, due, unattended, items, flat = live
+        meta = Meta.read(flat, due=bool(due), now_ms=now, unattended=bool(unattended))
         entries = tuple(LogEntry.read(start + i, item) for i, item in enumerate(items))
         more = meta is not None and start + len(entries) < meta.log_len
         return Snapshot(meta=meta, next_incarnation=number, entries=entries, reset=bool(reset), more=more)
@@ -100,11 +106,34 @@ class SessionStore(HostScripts, WorkerScripts):
         seconds, microseconds = await self._command("TIME")
         return int(seconds) * 1000 + int(microseconds) // 1000
 
-    async def due(self, limit: int = 100) -> list[tuple[SessionKey, int]]:
-        """Sessions due now with their scores (ms), oldest first. Members that name no session are left and passed."""
-        args = ("-inf", await self.now_ms(), "WITHSCORES", "LIMIT", 0, limit)
-        found = await self._command("ZRANGEBYSCORE", keys.due(self._shard), *args, withscores=True)
-        return [(key, int(max(score, 0))) for member, score in found if (key := _session_of(member))]
+    async def due(self, limit: int = 100, *, but: Container[SessionKey] = ()) -> list[tuple[SessionKey, int]]:
+        """At most `limit` sessions due now with their scores (ms), oldest first; those in `but` do not count.
+
+        Members that name no session are left and passed.
+        """
+        now, start, waiting = await self.now_ms(), 0, list[tuple[SessionKey, int]]()
+        while len(waiting) < limit:
+            args = ("-inf", now, "WITHSCORES", "LIMIT", start, DUE_PAGE)
+            page = await self._command("ZRANGEBYSCORE", keys.due(self._shard), *args, withscores=True)
+            for member, score in page:
+                if (key := _session_of(member)) and key not in but:
+                    waiting.append((key, int(max(score, 0))))
+            start += len(page)
+            if len(page) < DUE_PAGE:
+                break
+        return waiting[:limit]
+
+    async def due_in_ms(self, key: SessionKey) -> int | None:
+        """When a worker may take the session; None where nothing is asked for, 0 for what is due now."""
+        score = await self._command("ZSCORE", keys.due(self._shard), key.member)
+        return None if score is None else max(0, int(float(score)) - await self.now_ms())
+
+    async def tidy(self, limit: int = 10) -> None:
+        """Look at some parked sessions, drawn at random, and take those that have expired off the list."""
+        for member in await self._command("HRANDFIELD", keys.dead(self._shard), limit):
+            if key := _session_of(member):
+                with suppress(UnknownVersion):
+                    await self.unlist(key)
 
     async def sessions(self, tenant: str, limit: int = 1000) -> list[SessionKey]:
         """Sessions of a tenant, sorted by name; a purged one's tombstone is among them."""
@@ -115,6 +144,10 @@ class SessionStore(HostScripts, WorkerScripts):
                 if len(found) >= limit:
                     break
         return sorted(found, key=lambda key: key.session)
+
+    async def workers(self) -> list[WorkerSeen]:
+        """The workers that said they are there, within a day, and did not leave."""
+        return await Workers(self._redis, shard=self._shard).every()
 
 
 def _session_of(member: bytes) -> SessionKey | None:

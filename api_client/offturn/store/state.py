@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -73,8 +73,21 @@ _GEN_FIELDS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How one job ended that counts as an attempt: `died` (its claim ran out), or the kind of its failure."""
+
+    kind: str
+    at: int
+    worker: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Meta:
-    """A live session's state. Tokens are estimates; times are ms of Redis TIME."""
+    """A live session's state. Tokens are estimates; times are ms of Redis TIME.
+
+    `blocked`: the too-dense breaker's sentence for people, "" while it is closed.
+    `ttl`: ms without a write or a host's view after which the session ends; `quota`: of `log_bytes`; 0: none.
+    """
 
     incarnation: int
     epoch: str
@@ -97,7 +110,11 @@ class Meta:
     served: int
     held: int
     attempts: int
+    failures: int
     parked: bool
+    strikes: int
+    blocked: str
+    ends: tuple[End, ...]
     soft: int
     hard: int
     growth: int
@@ -107,8 +124,17 @@ class Meta:
     note: str = field(repr=False)
     config: str
     calibration: str | None
+    ttl: int
+    quota: int
+    log_bytes: int
     created: int
     updated: int
+    unattended: bool = False  # due for a while, and no worker was there
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What every host has to be told, as long as it holds."""
+        return (self.blocked,) if self.blocked else ()
 
     @property
     def pressure(self) -> int:
@@ -121,13 +147,18 @@ class Meta:
         return self.path_tokens if info is None else info.tokens_after + self.path_tokens - info.at_tokens
 
     @classmethod
-    def read(cls, flat: Sequence[bytes], *, due: bool, now_ms: int) -> Meta | None:
+    def read(cls, flat: Sequence[bytes], *, due: bool, now_ms: int, unattended: bool = False) -> Meta | None:
         """The meta hash as HGETALL's flat list; None for no session or a tombstone. Raises UnknownVersion."""
         texts = [text_of(item) for item in flat]
         fields = dict(zip(texts[::2], texts[1::2], strict=True))
         if fields.get("v", VERSION) != VERSION:
             raise unknown(fields["v"])
-        return _meta(fields, due, now_ms) if fields.get("alive") == "1" else None
+        return _meta(fields, due, now_ms, unattended) if fields.get("alive") == "1" else None
+
+
+def ends_of(values: Iterable[Mapping[str, Any]]) -> tuple[End, ...]:
+    """From the scripts' JSON, oldest first."""
+    return tuple(End(kind=value["kind"], at=value["at"], worker=value["worker"]) for value in values)
 
 
 def unknown(version: str) -> UnknownVersion:
@@ -149,15 +180,20 @@ _NUMBERS = (
     "served",
     "held",
     "attempts",
+    "failures",
+    "strikes",
     "soft",
     "hard",
     "growth",
+    "ttl",
+    "quota",
+    "log_bytes",
     "created",
     "updated",
 )
 
 
-def _meta(fields: Mapping[str, str], due: bool, now_ms: int) -> Meta:
+def _meta(fields: Mapping[str, str], due: bool, now_ms: int, unattended: bool) -> Meta:
     numbers = {int(name[2:]) for name in fields if name.startswith("g:")}
     return Meta(
         epoch=fields["epoch"],
@@ -167,8 +203,11 @@ def _meta(fields: Mapping[str, str], due: bool, now_ms: int) -> Meta:
         generations={n: GenInfo.read(n, fields[f"g:{n}"]) for n in sorted(numbers)},
         token=fields.get("token", ""),
         parked=fields.get("parked") == "1",
+        blocked=fields.get("blocked", ""),
+        ends=ends_of(json.loads(fields.get("ends") or "[]")),
         leased=int(fields.get("leased_until", 0)) > now_ms,
         due=due,
+        unattended=unattended,
         open_calls=json.loads(fields["open"]),
         reason=fields.get("reason", ""),
         focus=fields.get("focus", ""),

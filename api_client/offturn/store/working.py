@@ -16,9 +16,18 @@ from offturn_engine.outcome import Finish
 class WorkerScripts(Scripted):
     """What a worker calls; `commit` without a claim is a host's."""
 
-    async def claim(self, key: SessionKey, *, token: str, lease_ms: int, max_attempts: int = 6) -> ClaimReply:
-        """Take a due session. `token` is random, new at every call."""
-        args = {"token": token, "lease_ms": lease_ms, "max_attempts": max_attempts}
+    async def claim(
+        self,
+        key: SessionKey,
+        *,
+        token: str,
+        lease_ms: int,
+        max_attempts: int = 6,
+        worker: str = "",
+        hourly: int | None = None,
+    ) -> ClaimReply:
+        """Take a due session. `token` is random, new at every call; `hourly`: automatic compactions it may have an hour."""
+        args = {"token": token, "lease_ms": lease_ms, "max_attempts": max_attempts, "worker": worker, "hourly": hourly}
         return cast("ClaimReply", await self._reply("claim", key, args))
 
     async def renew(self, key: SessionKey, *, claim: Claim, lease_ms: int) -> bool:
@@ -40,10 +49,10 @@ class WorkerScripts(Scripted):
         claim: Claim | None,
         op: str,
     ) -> CommitReply:
-        """Publish a generation; its nonce is `op`, random and new for every candidate.
+        """Publish a generation, once per `op`, which is its nonce: random and new for every candidate.
 
         `chain` is the chain hash at `chain_length`, the log up to the last seq covered or edited. `at_tokens`: the
-        path's tokens when it was planned. Without a claim (a host): provisional only, once per `op`, in force at once.
+        path's tokens when it was planned. Without a claim (a host): provisional only, in force at once.
         """
         args = {
             "op": op,
@@ -74,7 +83,9 @@ class WorkerScripts(Scripted):
         backoff_ms: int = 0,
         detail: Mapping[str, str | int | float | bool] | None = None,
     ) -> FinishReply:
-        """Release the lease; due is recomputed from the state, whatever the outcome. `failed` stays due, later.
+        """Release the lease; due is recomputed from the state, whatever the outcome.
+
+        `failed`, `unavailable` and `deferred` stay due, later; only the first of them counts as an attempt.
 
         `detail` joins the fields of the event: names, numbers and sizes, never content.
         """
@@ -86,6 +97,10 @@ class WorkerScripts(Scripted):
         args = {"incarnation": incarnation, "chunk": chunk_key}
         reply = await self._reply("save_chunk", key, args, [data_of(value)])
         return not isinstance(reply, Gone)
+
+    async def unlist(self, key: SessionKey) -> None:
+        """Take a session that expired out of the due set and the dead letters; a live one stays."""
+        await self._reply("unlist", key, {})
 
 
 def _held_by(claim: Claim) -> dict[str, Any]:

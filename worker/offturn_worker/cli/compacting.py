@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ from offturn_config.settings import load_worker_settings
 from offturn_engine.files import Conversation, read
 from offturn_worker.cli.account import account
 from offturn_worker.cli.options import SummarizerName, named_as_given
-from offturn_worker.cli.output import out, print_json, progress, say
+from offturn_worker.cli.output import out, print_json, progress, say, unwritable, write_text
 from offturn_worker.offline import Result, compact_conversation
 from offturn_worker.summarizers import build
 
@@ -59,7 +59,7 @@ def compact(
     with progress(f"compacting {len(chosen)} conversation(s) with {settings.summarizer}"):
         results = [asyncio.run(compact_conversation(one, rules, window, model)) for one in chosen]
     if output:
-        _write(output, results[0].messages if results else [])
+        write_text(output, json.dumps(results[0].messages if results else [], indent=1) + "\n")
     results = results or [Result.nothing()]
     if as_json or not out.is_terminal:
         print_json([result.facts() for result in results] if several else results[0].facts())
@@ -82,18 +82,7 @@ def _refuse_unwritable(output: Path) -> None:
         if new:
             output.unlink()
     except OSError as error:
-        raise _unwritable(output, error) from None
-
-
-def _unwritable(output: Path, error: OSError) -> InvalidSetting:
-    return InvalidSetting(f"--output {str(output)!r}: {error.strerror or error}: name another file")
-
-
-def _write(output: Path, messages: list[Any]) -> None:
-    try:
-        output.write_text(json.dumps(messages, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise _unwritable(output, error) from None
+        raise unwritable(output, error) from None
 
 
 def numbered(conversations: Sequence[Conversation], index: int) -> Conversation:

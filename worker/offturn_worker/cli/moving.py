@@ -58,7 +58,7 @@ def fork(
 
 
 def unblock(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
-    """Let a session be compacted again that was parked because too many jobs died."""
+    """Let a session be compacted again that was parked, because jobs ended badly, or blocked, because they made no room."""
 
     async def work(session: Session) -> dict[str, Any]:
         await session.unblock()

@@ -12,6 +12,7 @@ from offturn_config.errors import ConfigError
 
 NAMES = {
     "store_url": ("OFFTURN_STORE_URL = ", "--store "),
+    "queue_url": ("OFFTURN_QUEUE_URL = ", "--queue-url "),
     "tenant": ("OFFTURN_TENANT = ", "--tenant "),
     "summarizer": ("OFFTURN_SUMMARIZER = ", "--summarizer "),
     "window": ("window ", "--window "),
@@ -23,7 +24,7 @@ StoreUrl = Annotated[
     str | None,
     typer.Option(
         "--store",
-        help="redis://, rediss://, unix:// or embedded://PATH; else OFFTURN_STORE_URL, else redis://localhost:6379/0.",
+        help="redis://, rediss://, sentinel://, unix:// or embedded://PATH; else OFFTURN_STORE_URL, else redis://localhost:6379/0.",
     ),
 ]
 Tenant = Annotated[str | None, typer.Option("--tenant", help="Whose sessions; else OFFTURN_TENANT, else default.")]

@@ -6,10 +6,13 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+from offturn_config.errors import InvalidSetting
 
 out = Console(soft_wrap=True, highlight=False)
 err = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -35,6 +38,19 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 def say(text: str) -> None:
     """A line for people, on stderr, so that stdout holds results only."""
     err.print(text, markup=False)
+
+
+def write_text(output: Path, text: str) -> None:
+    """To the file `--output` names. Raises InvalidSetting."""
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise unwritable(output, error) from None
+
+
+def unwritable(output: Path, error: OSError) -> InvalidSetting:
+    """What is said of a file that cannot be written."""
+    return InvalidSetting(f"--output {str(output)!r}: {error.strerror or error}: name another file")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from offturn_worker.app import Running, run_worker
 from offturn_worker.cli.options import StoreUrl, SummarizerName, named_as_given
 from offturn_worker.cli.output import say
 from offturn_worker.logs import configure_logging
-from offturn_worker.summarizers import build
+from offturn_worker.summarizers import build_for_worker
 
 SNIPPET = """
 import asyncio, offturn
@@ -39,7 +39,7 @@ def worker(store: StoreUrl = None, summarizer: SummarizerName = None) -> None:
         configure_logging(level=settings.log_level, style=settings.log_format)
         if unknown := unknown_variables():
             log.warning("unknown_variables", variables=unknown, remedy="see docs/settings.md for those that are read")
-        asyncio.run(run_worker(settings, summarizer=build(settings)))
+        asyncio.run(run_worker(settings, summarizer=build_for_worker(settings)))
 
 
 def local(
@@ -53,8 +53,8 @@ def local(
         settings = load_worker_settings(
             store_url=url, summarizer=summarizer, log_format="console", log_level="warning", health_port=-1
         )
-        model = build(settings)
-    configure_logging(level=settings.log_level, style=settings.log_format)
+        configure_logging(level=settings.log_level, style=settings.log_format)
+        model = build_for_worker(settings)
 
     def started(running: Running) -> None:
         say(f"store       {url}")

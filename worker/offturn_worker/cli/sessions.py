@@ -11,6 +11,7 @@ import typer
 from offturn import CompactionClient, Session
 from offturn.config import ANY_WINDOW
 from offturn_engine.formats import get
+from offturn_worker.cli.dead import list_parked
 from offturn_worker.cli.options import StoreUrl, Tenant
 from offturn_worker.cli.output import out, print_json, print_table, say
 from offturn_worker.cli.store import AsJson, SessionId, existing, with_client
@@ -20,8 +21,16 @@ typer_app = typer.Typer(help="List, show, view and roll back sessions.", no_args
 
 
 @typer_app.command("list")
-def list_sessions(store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
+def list_sessions(
+    parked: Annotated[bool, typer.Option("--parked", help="Those that are worked on no more, and why.")] = False,
+    store: StoreUrl = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
     """All sessions of the tenant, with size, generation and whether work is due."""
+    if parked:
+        list_parked(store, tenant, as_json)
+        return
 
     async def work(client: CompactionClient) -> list[dict[str, Any]]:
         names = [key.session for key in await client.sessions()]
@@ -39,6 +48,7 @@ def list_sessions(store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson
     )
     for row in rows:
         _tell_waiting(row)
+        _tell_stopped(row)
 
 
 @typer_app.command("show")
@@ -59,6 +69,7 @@ def show(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, a
         return
     print_table(("field", "value"), list(facts["status"].items()))
     _tell_waiting(facts["status"])
+    _tell_stopped(facts["status"])
     out.print("\ngenerations", markup=False)
     _print_rows(
         facts["generations"], "number", "method", "reason", "covered", "tokens_after", "in_force", "provisional"
@@ -145,8 +156,18 @@ async def _asked(session: Session) -> list[int]:
 
 
 def _tell_waiting(status: Mapping[str, Any]) -> None:
-    if status["current"] != status["generation"]:
+    if status["adopt"] == "never":
+        say(f"session {status['session']}: generations are made and not shown (adopt: never)")
+    elif status["current"] != status["generation"]:
         say(f"session {status['session']}: generation {status['current']} waits for the host's next view to adopt it")
+
+
+def _tell_stopped(status: Mapping[str, Any]) -> None:
+    name = status["session"]
+    if status["blocked"]:
+        say(f"session {name}: {status['blocked']} To try again: offturn session unblock {name}")
+    if status["parked"]:
+        say(f"session {name}: parked ({status['trouble']}). To try again: offturn session unblock {name}")
 
 
 def _print_rows(rows: Sequence[Mapping[str, Any]], *columns: str) -> None:

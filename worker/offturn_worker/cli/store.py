@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from offturn import CompactionClient, Session, StoreUnavailable
+from offturn.links import Connector, Links
 from offturn_config.errors import InvalidSetting
 from offturn_config.settings import load_client_settings
 from offturn_config.urls import parse_url, redacted
@@ -25,20 +26,38 @@ def with_client(
     store: str | None, tenant: str | None, work: Callable[[CompactionClient], Awaitable[T]], *, create: bool = False
 ) -> T:
     """Run `work` with a client that is closed afterwards. `create`: an embedded store may be made. Raises InvalidSetting."""
+
+    async def run(client: CompactionClient, _: Connector) -> T:
+        return await work(client)
+
+    return _with(store, tenant, run, create)
+
+
+def with_links(store: str | None, tenant: str | None, work: Callable[[CompactionClient, Links], Awaitable[T]]) -> T:
+    """The same with the client's connections, for what its public methods do not do."""
+
+    async def run(client: CompactionClient, connector: Connector) -> T:
+        return await work(client, await connector.links())
+
+    return _with(store, tenant, run, create=False)
+
+
+def _with(
+    store: str | None,
+    tenant: str | None,
+    work: Callable[[CompactionClient, Connector], Awaitable[T]],
+    create: bool,
+) -> T:
     with named_as_given(store_url=store, tenant=tenant):
         settings = load_client_settings(store_url=store, tenant=tenant)
         if not create:
             _refuse_missing(settings.store_url)
 
     async def run() -> T:
-        async with CompactionClient.from_url(
-            settings.store_url,
-            queue=settings.queue_url,
-            tenant=settings.tenant,
-            timeout=settings.timeout,
-            on_outage="raise",  # a command that ends keeps nothing for later
-        ) as client:
-            return await work(client)
+        # A command that ends keeps nothing for later.
+        connector = Connector(settings.store_url, settings.queue_url, settings.timeout, on_outage="raise")
+        async with CompactionClient(connector, settings.tenant) as client:
+            return await work(client, connector)
 
     try:
         return asyncio.run(run())

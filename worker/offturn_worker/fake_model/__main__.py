@@ -19,6 +19,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before an answer")
     parser.add_argument("--tokens-per-second", type=float, default=0.0, help="pace of a stream; 0: at once")
     parser.add_argument("--window", type=int, default=None, help="tokens above which a prompt is too long")
+    parser.add_argument("--key", default=None, help="the only key accepted; without it any is")
+    parser.add_argument("--models", default="fake", help="names its list holds, separated by commas; none: no list")
     given = parser.parse_args(arguments)
     server = FakeModel(
         host=given.host,
@@ -26,6 +28,8 @@ def main(arguments: list[str] | None = None) -> None:
         delay=given.delay,
         tokens_per_second=given.tokens_per_second,
         window=given.window,
+        key=given.key,
+        models=None if given.models == "none" else given.models.split(","),
     )
     asyncio.run(_serve(server))
 

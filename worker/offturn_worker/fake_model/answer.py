@@ -33,6 +33,8 @@ def _text(asked: Asked, wanted: Behaviour) -> tuple[str, Ending]:
             return _JUNK, "stop"
         case "error_text":
             return _ERROR_TEXT, "stop"
+        case "longer":
+            return f"{summarise(asked.system, asked.content, max_tokens=asked.max_tokens)}\n{asked.content}", "stop"
     text = summarise(asked.system, asked.content, max_tokens=asked.max_tokens)
     match wanted.name:
         case "cut":

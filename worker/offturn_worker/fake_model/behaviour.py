@@ -22,6 +22,9 @@ Name = Literal[
     "garbage",  # a model that loops
     "garbled",  # status 200 and a page of HTML
     "error_text",  # an answer that is an error message
+    "endless",  # streams pieces and never ends
+    "trickle",  # streams one byte a second and never ends
+    "longer",  # an answer longer than what it sums up
 ]
 Scripted: TypeAlias = "Behaviour | Name | int"
 

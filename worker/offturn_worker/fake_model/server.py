@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -14,9 +14,10 @@ from aiohttp import web
 from offturn_engine.tokens import estimate_text
 from offturn_worker.fake_model.answer import compose
 from offturn_worker.fake_model.behaviour import Behaviour, Scripted, behaviour
+from offturn_worker.fake_model.catalogue import Catalogue
 from offturn_worker.fake_model.chat_completions import ChatCompletions
 from offturn_worker.fake_model.messages import Messages
-from offturn_worker.fake_model.wire import Answer, Asked, Problem, Wire
+from offturn_worker.fake_model.wire import Answer, Asked, Problem, Wire, key_of
 
 OK = Behaviour(name="ok")
 LARGEST = 64 * 1024 * 1024  # bytes of one request
@@ -41,6 +42,7 @@ class FakeModel:
 
     `delay` before an answer in seconds; `tokens_per_second` paces a stream (0: at once); `window` in tokens makes longer
     prompts too long; `cached_tokens` are reported as read from the cache; `key`, where given, is the only one accepted.
+    `models` are those its list names; None: it has no list. `look_ups` are requests for it, which `looking_up` scripts.
     """
 
     def __init__(
@@ -53,7 +55,12 @@ class FakeModel:
         window: int | None = None,
         cached_tokens: int = 0,
         key: str | None = None,
+        models: Sequence[str] | None = ("fake",),
+        looking_up: Scripted = "ok",
     ) -> None:
+        self.look_ups: list[str] = []
+        self._models = models
+        self._looking_up = behaviour(looking_up)
         self.calls: list[Call] = []
         self.called = asyncio.Event()  # set by the first call
         self.delay = delay
@@ -85,9 +92,17 @@ class FakeModel:
     async def __aenter__(self) -> Self:
         # A handler is cancelled when its client goes away, which is how a call learns that it did.
         app = web.Application(client_max_size=LARGEST)
-        for wire in (ChatCompletions(), Messages()):
+        wires = (ChatCompletions(), Messages())
+        for wire in wires:
             app.router.add_post(wire.path, _Route(self, wire).serve)
-        app.router.add_get("/v1/models", self._models)
+        catalogue = Catalogue(wires, models=self._models, window=self.window, key=self._key)
+
+        async def look_up(request: web.Request) -> web.Response:
+            self.look_ups.append(request.path)
+            return await catalogue.answer(request, self._looking_up)
+
+        app.router.add_get("/v1/models", look_up)
+        app.router.add_get("/v1/models/{model:.+}", look_up)
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, *self._address).start()
@@ -98,10 +113,6 @@ class FakeModel:
     ) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
-
-    async def _models(self, _: web.Request) -> web.Response:
-        model = {"id": "fake", "object": "model", "type": "model", "display_name": "fake"}
-        return web.json_response({"object": "list", "data": [model], "has_more": False})
 
     def next_behaviour(self) -> Behaviour:
         """The next of the script."""
@@ -131,7 +142,7 @@ class _Route:
             raise
 
     async def _answer(self, request: web.Request, call: Call) -> web.StreamResponse:
-        call.auth, key = _key(request)
+        call.auth, key = key_of(request)
         if not self._server.accepts(key):
             return self._error(Problem(status=401))
         try:
@@ -180,6 +191,8 @@ class _Route:
         events = self._wire.events(asked, answer)
         pace = self._server.tokens_per_second
         pause = answer.output_tokens / pace / len(events) if pace > 0 else 0.0
+        if wanted.name in {"endless", "trickle"}:
+            await _go_on(response, events[len(events) // 2], slowly=wanted.name == "trickle")
         for index, event in enumerate(events):
             if index == len(events) // 2 and wanted.name in {"drop", "end", "stall", "error_event"}:
                 return await self._break_off(request, response, wanted)
@@ -201,8 +214,9 @@ class _Route:
         return response
 
 
-def _key(request: web.Request) -> tuple[str, str]:
-    """The header a key came in, and the key."""
-    if "x-api-key" in request.headers:
-        return "x-api-key", request.headers["x-api-key"]
-    return "authorization", request.headers.get("authorization", "").removeprefix("Bearer ")
+async def _go_on(response: web.StreamResponse, event: bytes, *, slowly: bool) -> None:
+    """Until the client goes away."""
+    while True:
+        for piece in (event[i : i + 1] for i in range(len(event))) if slowly else (event,):
+            await response.write(piece)
+            await asyncio.sleep(1 if slowly else 0)

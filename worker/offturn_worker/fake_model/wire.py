@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from aiohttp import web
+
 Ending = Literal["stop", "length", "refused", "window"]
 
 _PIECE = re.compile(r"\S*\s*")
@@ -91,3 +93,10 @@ def text_of(content: Any) -> str:
         return content
     parts = content if isinstance(content, list) else []
     return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
+
+
+def key_of(request: web.Request) -> tuple[str, str]:
+    """The header a key came in, and the key."""
+    if "x-api-key" in request.headers:
+        return "x-api-key", request.headers["x-api-key"]
+    return "authorization", request.headers.get("authorization", "").removeprefix("Bearer ")

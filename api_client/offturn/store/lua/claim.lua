@@ -1,30 +1,50 @@
 -- Take a due session. Attempts count here, so that a session that kills its workers is parked.
--- a: token, lease_ms, max_attempts
+-- a: token, lease_ms, max_attempts, worker?, hourly? (automatic compactions an hour)
+if not alive() then unlist() end
 if not alive() or not due() then return reply('idle') end
 if leased() then
   due_now()
   return reply('busy', {remaining_ms = num('leased_until') - now})
 end
+local asked = num('asked') > num('served')
+local recent = starts()
+if a.hourly and not asked and #recent >= a.hourly then
+  local free = recent[#recent - a.hourly + 1] + HOUR
+  set_due(free)
+  return reply('limited', {remaining_ms = free - now})
+end
+
+if num('attempts') > 0 and s.token ~= '' then ended('died', s.worker or '') end -- nobody released the claim before
 if num('attempts') >= a.max_attempts then
   set('parked', 1)
   set('served', num('request_no'))
   save()
   clear_due()
-  redis.call('HSET', DEAD, MEMBER, cjson.encode({at = now, reason = 'attempts', attempts = num('attempts')}))
+  local ends = (s.ends or '') ~= '' and s.ends or '[]'
+  redis.call('HSET', DEAD, MEMBER, string.format(
+    '{"at":%d,"reason":"attempts","attempts":%d,"ends":%s}', now, num('attempts'), ends))
   event('parked', {reason = 'attempts', attempts = num('attempts')})
   return reply('parked')
 end
+judge()
+if blocked() then
+  save()
+  clear_due()
+  opened()
+  return reply('blocked')
+end
 
 set('token', a.token)
+set('worker', a.worker or '')
 set('fence', num('fence') + 1)
 set('leased_until', now + a.lease_ms)
 set('attempts', num('attempts') + 1)
+set('automatic', asked and 0 or 1)
 save()
 due_now()
 event('claimed', {request = num('request_no'), fence = num('fence'), attempts = num('attempts')})
-local asked = num('asked') > num('served')
 return reply('claimed', {
   incarnation = num('incarnation'), epoch = s.epoch, fence = num('fence'), token = a.token,
-  request_no = num('request_no'), attempts = num('attempts'), reason = asked and s.reason or 'threshold',
-  focus = asked and s.focus or '', note = asked and s.note or '',
+  request_no = num('request_no'), attempts = num('attempts'), failures = num('failures'),
+  reason = asked and s.reason or 'threshold', focus = asked and s.focus or '', note = asked and s.note or '',
 })

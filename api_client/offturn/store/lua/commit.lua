@@ -1,7 +1,7 @@
--- Publish a generation. Conditions in this order: once (host), life, epoch, lease, chain, base, fuller.
+-- Publish a generation. Conditions in this order: once, life, epoch, lease, chain, base, fuller.
 -- a: op, incarnation, epoch, base, chain_length, chain, claim? {fence, token, request_no}, generation (its entry in
 --    meta but for what is known only here); ARGV[3] is the payload.
-local known = not a.claim and once()
+local known = once()
 if known then return known end
 local function refused(why) return reply('refused', {why = why}) end
 
@@ -62,5 +62,4 @@ for _, n in ipairs(kept) do
   end
 end
 
-local done = reply('committed', {number = number, revision = s.revision, adopted = num('adopted')})
-return a.claim and done or remember(done)
+return remember(reply('committed', {number = number, revision = s.revision, adopted = num('adopted')}))

@@ -1,5 +1,5 @@
 -- Replace the stored configuration and its thresholds. Jobs that run under the one before are superseded.
--- a: op, incarnation, config, thresholds, calibration ('': nothing learnt yet)
+-- a: op, incarnation, config, thresholds, calibration ('': nothing learnt yet), limits? {ttl, quota}
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end
@@ -10,6 +10,7 @@ set('soft', a.thresholds[1])
 set('hard', a.thresholds[2])
 set('growth', a.thresholds[3])
 set('epoch', a.op)
+if a.limits then bounded(a.limits) end
 local ring = ask()
 save()
 rung(ring)

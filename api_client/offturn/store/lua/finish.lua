@@ -1,22 +1,41 @@
--- Release a lease and recompute due from the session's state, in one step. The outcome only adds a hold.
+-- Release a lease and recompute due from the session's state, in one step. The outcome only adds a hold or a strike.
 -- a: claim {incarnation, fence, token, request_no}, outcome, backoff_ms, detail
 if gone(a.claim.incarnation) then return reply('gone') end
 if not holds(a.claim) then return reply('refused', {why = 'fence'}) end
 
+-- tried again later: an attempt is given back where the session is not to blame
+local later = a.outcome == 'failed' or a.outcome == 'unavailable' or a.outcome == 'deferred'
+local struck = num('strikes')
+-- a full server has to let go of a session: what frees room comes first, and a script that began so goes on
+redis.call('HDEL', META, 'token')
 set('leased_until', 0)
 set('token', '')
+if a.outcome == 'failed' then
+  ended(a.detail.kind or a.outcome, a.detail.worker or '')
+elseif later then
+  set('attempts', math.max(0, num('attempts') - 1))
+  if a.outcome == 'unavailable' then set('failures', num('failures') + 1) end
+else
+  unpark()
+  if a.outcome ~= 'superseded' then set('served', math.max(num('served'), a.claim.request_no)) end
+end
 if a.outcome == 'no-gain' then
   hold()
-elseif a.outcome ~= 'failed' then
-  unpark()
-end
-if a.outcome ~= 'failed' and a.outcome ~= 'superseded' then
-  set('served', math.max(num('served'), a.claim.request_no))
+  if pressure() >= num('soft') then strike() end
+elseif a.outcome == 'compacted' or a.outcome == 'pruned' then
+  local g = gen(num('current'))
+  set('trial', g and g.at_tokens or '')
+  if s.automatic == '1' then
+    local recent = starts()
+    recent[#recent + 1] = now
+    if #recent > STARTS_KEPT then table.remove(recent, 1) end
+    set('starts', cjson.encode(recent))
+  end
 end
 save()
 
 local pending
-if a.outcome == 'failed' then
+if later then
   pending = due()
   if pending then set_due(now + a.backoff_ms) end
 else
@@ -26,7 +45,8 @@ end
 local told = {outcome = a.outcome, request = a.claim.request_no, served = num('served'), due = pending}
 for field, value in pairs(a.detail) do told[field] = value end
 event('finished', told)
+if blocked() and num('strikes') > struck then opened() end
 return reply('finished', {
   due = pending, request_no = num('request_no'),
-  ring = pending and a.outcome ~= 'failed' and num('request_no') > a.claim.request_no,
+  ring = pending and not later and num('request_no') > a.claim.request_no,
 })

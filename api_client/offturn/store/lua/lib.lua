@@ -1,9 +1,13 @@
 -- The rules every session script shares; put in front of each of them. The protocol: docs/design.md.
 -- ARGV[1] is the session's member in the due set, ARGV[2] the arguments as JSON; texts that may be large follow raw.
 -- Integers stay below 10^14 (cjson writes 14 digits). Messages and payloads are never decoded here.
-local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ = unpack(KEYS)
+local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ, LIFE, SEEN = unpack(KEYS)
 local MEMBER, a = ARGV[1], cjson.decode(ARGV[2])
 local OPS_KEPT, CHUNKS_KEPT, GENERATIONS_KEPT, EVENTS_KEPT = 128, 64, 16, 1000
+local STRIKES, ENDS_KEPT, STARTS_KEPT, HOUR = 3, 6, 200, 3600000
+local OPS_BYTES, CHUNKS_BYTES = 1048576, 4194304
+local LIFE_KEPT = 7 * 24 * 3600 * 1000 -- ms that the number of a life outlasts a session that expired
+local GRACE_MS = 10000 -- what is due that long should have been begun
 local NEVER = 10 ^ 13 -- a threshold nothing reaches
 
 local clock = redis.call('TIME')
@@ -12,9 +16,10 @@ local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 local s = {}
 local flat = redis.call('HGETALL', META)
 for i = 1, #flat, 2 do s[flat[i]] = flat[i + 1] end
+if #flat == 0 then s.incarnation = redis.call('GET', LIFE) or nil end
 if s.v and s.v ~= '1' then return cjson.encode({kind = 'unknown-version', v = s.v}) end
 
-local changed, unparked = {}, false
+local changed, unparked, written, newborn = {}, false, false, false
 
 local function num(field) return tonumber(s[field]) or 0 end
 
@@ -32,6 +37,7 @@ local function save()
     pairs_[#pairs_ + 1] = value
   end
   redis.call('HSET', META, unpack(pairs_))
+  written = true
   if unparked then redis.call('HDEL', DEAD, MEMBER) end
 end
 
@@ -51,18 +57,36 @@ local function ranges_json(ranges) return #ranges == 0 and '[]' or cjson.encode(
 
 -- operations: a known one is answered before any other check
 
-local function once() return redis.call('HGET', OPS, a.op) end
+local function alive() return s.alive == '1' end
+
+local function once() return alive() and redis.call('HGET', OPS, a.op) end
+
+-- the newest `count` fields, in less than twice `bytes`; the newest stays, however large it is
+local function keep(hash, queue, field, value, count, bytes)
+  redis.call('HSET', hash, field, value)
+  written = true
+  redis.call('LREM', queue, 0, field)
+  local length = redis.call('RPUSH', queue, field)
+  local surplus = length - count
+  if #value > bytes / count then
+    local total, fields = 0, redis.call('LRANGE', queue, 0, -1)
+    for i = length, 1, -1 do
+      total = total + redis.call('HSTRLEN', hash, fields[i])
+      if total > bytes and i < length then
+        surplus = math.max(surplus, i)
+        break
+      end
+    end
+  end
+  for _ = 1, surplus do redis.call('HDEL', hash, redis.call('LPOP', queue)) end
+end
 
 local function remember(text)
-  if redis.call('HSET', OPS, a.op, text) == 1 and redis.call('RPUSH', OPSQ, a.op) > OPS_KEPT then
-    redis.call('HDEL', OPS, redis.call('LPOP', OPSQ))
-  end
+  keep(OPS, OPSQ, a.op, text, OPS_KEPT, OPS_BYTES)
   return text
 end
 
 -- lives, leases, views
-
-local function alive() return s.alive == '1' end
 
 local function gone(incarnation) return not alive() or incarnation ~= num('incarnation') end
 
@@ -81,6 +105,31 @@ local function hash_at(n)
   if n == num('log_len') then return s.chain end
   local entry = redis.call('LINDEX', LOG, n - 1)
   return entry and string.sub(entry, 1, 40)
+end
+
+-- bytes of the log's items. A release that does not count them leaves the rest to this one
+local function log_bytes()
+  local total, at, length = num('log_bytes'), num('measured'), num('log_len')
+  while at < length do
+    for _, item in ipairs(redis.call('LRANGE', LOG, at, at + 19)) do total = total + #item end
+    at = at + 20
+  end
+  return total
+end
+
+-- `more` bytes are going to be in the log, which then has this length
+local function weigh(more, length)
+  set('log_bytes', log_bytes() + more)
+  set('measured', length)
+end
+
+local function full(more) return num('quota') > 0 and log_bytes() + more > num('quota') end
+
+local function overfull(more) return reply('full', {bytes = log_bytes(), more = more, quota = num('quota')}) end
+
+local function bounded(limits)
+  set('ttl', limits[1])
+  set('quota', limits[2])
 end
 
 local function linked(n, hash) return n == 0 or (n <= num('log_len') and hash_at(n) == hash) end
@@ -124,6 +173,24 @@ end
 
 local function payload(number) return string.sub(META, 1, -5) .. 'gen:' .. number end
 
+local function there(number) return gen(number) and redis.call('EXISTS', payload(number)) == 1 end
+
+-- all keys of a session with a TTL end at one instant; only the number of its life stays longer, so that nothing of this
+-- life can write into the next one
+local function prolong()
+  local ttl = num('ttl')
+  if ttl == 0 and redis.call('PTTL', META) < 0 then return end
+  local names = {META, LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ}
+  for field in pairs(s) do
+    local number = string.match(field, '^g:(%d+)$')
+    if number then names[#names + 1] = payload(number) end
+  end
+  for _, name in ipairs(names) do
+    if ttl == 0 then redis.call('PERSIST', name) else redis.call('PEXPIREAT', name, now + ttl) end
+  end
+  if ttl > 0 then redis.call('SET', LIFE, num('incarnation'), 'PX', ttl + LIFE_KEPT) end
+end
+
 -- the path: ranges in the order shown, which is not that of their seqs where a message was replaced
 
 local function sorted(ranges)
@@ -155,16 +222,49 @@ local function requirement()
   return 'none'
 end
 
+-- open while it holds a sentence for people
+local function blocked() return (s.blocked or '') ~= '' end
+
 local function wanted()
   if num('asked') > num('served') then return true end
-  return s.parked ~= '1' and requirement() ~= 'none'
+  return s.parked ~= '1' and not blocked() and requirement() ~= 'none'
 end
 
 local function hold() set('held', num('path_tokens') + num('growth')) end
 
+-- the too-dense breaker: so many compactions in a row that made no room; no job starts until somebody lifts it
+
+local function strike()
+  set('strikes', num('strikes') + 1)
+  if num('strikes') < STRIKES then return end
+  set('served', num('request_no'))
+  set('blocked', string.format(
+    'This conversation cannot be made shorter: %d compactions in a row made no room. Its messages take about %d ' ..
+    'tokens, compaction starts at %d. It goes on, but older parts may be left out of what the model sees.',
+    num('strikes'), pressure(), num('soft')))
+end
+
+-- did the compaction before make room? not, if the view is at the hard level again and the path has hardly grown
+local function judge()
+  if (s.trial or '') == '' then return end
+  local grown = num('path_tokens') - num('trial')
+  set('trial', '')
+  if pressure() >= num('hard') and grown < num('growth') then strike() else set('strikes', 0) end
+end
+
+local function lift()
+  set('strikes', 0)
+  set('trial', '')
+  set('blocked', '')
+end
+
+local function opened()
+  event('blocked', {strikes = num('strikes'), tokens = pressure(), soft = num('soft'), sentence = s.blocked})
+end
+
 -- due
 
-local function due() return redis.call('ZSCORE', DUE, MEMBER) ~= false end
+local function due() return not newborn and redis.call('ZSCORE', DUE, MEMBER) ~= false end
 
 local function set_due(score) redis.call('ZADD', DUE, string.format('%d', score), MEMBER) end
 
@@ -172,6 +272,19 @@ local function set_due(score) redis.call('ZADD', DUE, string.format('%d', score)
 local function due_now() set_due(leased() and num('leased_until') or now) end
 
 local function clear_due() redis.call('ZREM', DUE, MEMBER) end
+
+local function wipe()
+  if redis.call('EXISTS', LOG) == 1 then -- only the state has expired, and with it which generations there were
+    for number = 1, 16 * GENERATIONS_KEPT do redis.call('UNLINK', payload(number)) end
+  end
+  redis.call('UNLINK', LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ)
+end
+
+-- out of the shard's lists; a session that expired could not do it itself
+local function unlist()
+  clear_due()
+  redis.call('HDEL', DEAD, MEMBER)
+end
 
 local function due_as_wanted()
   if not wanted() then
@@ -181,10 +294,35 @@ local function due_as_wanted()
   end
 end
 
+-- due for a while, and no worker there
+local function unattended()
+  local score = redis.call('ZSCORE', DUE, MEMBER)
+  return score ~= false and tonumber(score) + GRACE_MS < now and redis.call('EXISTS', SEEN) == 0
+end
+
 local function unpark()
   unparked = s.parked == '1'
   set('attempts', 0)
+  set('failures', 0)
+  set('ends', '')
   set('parked', 0)
+end
+
+-- how a job ended that counts as an attempt: what a parked session tells about itself
+local function ended(kind, worker)
+  local ends = (s.ends or '') ~= '' and cjson.decode(s.ends) or {}
+  ends[#ends + 1] = {kind = kind, at = now, worker = worker}
+  if #ends > ENDS_KEPT then table.remove(ends, 1) end
+  set('ends', cjson.encode(ends))
+end
+
+-- when the automatic compactions of the last hour ended, oldest first
+local function starts()
+  local recent = {}
+  for _, at in ipairs((s.starts or '') ~= '' and cjson.decode(s.starts) or {}) do
+    if at > now - HOUR then recent[#recent + 1] = at end
+  end
+  return recent
 end
 
 -- does work that nobody was asked for become wanted? then it gets a number; true: set due and ring the bell

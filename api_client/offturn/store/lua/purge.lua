@@ -1,6 +1,10 @@
 -- End this life of the session. What stays is a tombstone: the number the next life counts on from.
 -- a: incarnation
-if not alive() and a.incarnation == num('incarnation') then return reply('purged') end
+if not alive() and a.incarnation == num('incarnation') then
+  wipe()
+  unlist()
+  return reply('purged')
+end
 if gone(a.incarnation) then return reply('gone') end
 
 -- first what frees room: a full server lets a script that began so go on
@@ -8,8 +12,8 @@ for field in pairs(s) do
   local number = string.match(field, '^g:(%d+)$')
   if number then redis.call('UNLINK', payload(number)) end
 end
-redis.call('UNLINK', META, LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ)
+wipe()
+redis.call('UNLINK', META, LIFE)
 redis.call('HSET', META, 'v', 1, 'incarnation', a.incarnation, 'alive', 0)
-clear_due()
-redis.call('HDEL', DEAD, MEMBER)
+unlist()
 return reply('purged')

@@ -1,6 +1,6 @@
--- Append messages. Checks in this order: once, life, acknowledged tail, expected length, ids, orphan results.
+-- Append messages. Checks in this order: once, life, acknowledged tail, expected length, ids, orphan results, quota.
 -- a: op, incarnation, tail_length, tail_chain, expect?, entries {digest, tokens, id?, calls, results}, config,
---    calibration?, thresholds?, usage?; ARGV[3..] are the entries' envelopes.
+--    limits? {ttl, quota}, calibration?, thresholds?, usage?; ARGV[3..] are the entries' envelopes.
 local known = once()
 if known then return known end
 
@@ -38,7 +38,7 @@ for _, i in ipairs(fresh) do
 end
 
 if not live then
-  s = {}
+  s, newborn = {}, true
   set('v', 1)
   set('incarnation', incarnation)
   set('alive', 1)
@@ -50,6 +50,7 @@ if not live then
   set('soft', NEVER)
   set('hard', NEVER)
   set('created', now)
+  if a.limits then bounded(a.limits) end
 end
 if a.calibration then set('calibration', a.calibration) end
 if a.thresholds then
@@ -58,18 +59,21 @@ if a.thresholds then
   set('growth', a.thresholds[3])
 end
 
-local chain, tokens, lines = s.chain, num('path_tokens'), {}
+local chain, tokens, lines, bytes = s.chain, num('path_tokens'), {}, 0
 for n, i in ipairs(fresh) do
   local entry = a.entries[i]
   chain = redis.sha1hex(chain .. entry.digest)
   tokens = tokens + entry.tokens
   lines[n] = string.format('%s %d ', chain, now) .. ARGV[2 + i]
+  bytes = bytes + #lines[n]
 end
+if bytes > 0 and full(bytes) then return overfull(bytes) end
 local path = cjson.decode(s.path)
 if #fresh > 0 then
   local last = path[#path]
   if last and last[2] == length then last[2] = length + #fresh else path[#path + 1] = {length, length + #fresh} end
 end
+weigh(bytes, length + #fresh)
 set('log_len', length + #fresh)
 set('chain', chain)
 set('path', ranges_json(path))
@@ -77,6 +81,12 @@ set('path_tokens', tokens)
 set('open', cjson.encode(open))
 local ring = ask()
 save()
+if newborn then
+  -- begins on nothing: an expired life may have left something, above all where an older release took part in it
+  wipe()
+  unlist()
+  newborn = false
+end
 for _, line in ipairs(lines) do redis.call('RPUSH', LOG, line) end
 for id, place in pairs(ids) do redis.call('HSET', IDS, id, place) end
 rung(ring)
@@ -86,9 +96,13 @@ if a.usage then
   event('usage', usage)
 end
 
-return remember(reply('recorded', {
+local done = {
   incarnation = incarnation, first_seq = length, last_seq = length + #fresh - 1, seqs = seqs,
   length = length + #fresh, chain = chain, path = path, path_tokens = tokens, pressure = pressure(),
   requirement = requirement(), due = due(), ring = ring, request_no = num('request_no'),
   current = num('current'), adopted = num('adopted'), revision = s.revision, epoch = s.epoch,
-}))
+  blocked = s.blocked or '',
+}
+remember(reply('recorded', done))
+done.unattended = unattended() -- true of this moment only
+return reply('recorded', done)

@@ -1,4 +1,5 @@
--- Ask for a compaction whatever the pressure; takes a parked session out of its place.
+-- Ask for a compaction whatever the pressure; takes a parked session out of its place. One that is too dense answers at
+-- once that nothing will come of it.
 -- a: op, incarnation, reason, focus, note
 local known = once()
 if known then return known end
@@ -6,6 +7,13 @@ if gone(a.incarnation) then return reply('gone') end
 
 set('request_no', num('request_no') + 1)
 set('asked', num('request_no'))
+if blocked() then
+  set('served', num('request_no'))
+  save()
+  local number = num('request_no')
+  event('finished', {outcome = 'skipped', reason = 'blocked', request = number, served = number, due = false})
+  return remember(reply('requested', {request_no = number, ring = false}))
+end
 set('reason', a.reason)
 set('focus', a.focus)
 set('note', a.note)
@@ -13,4 +21,4 @@ unpark()
 save()
 due_now()
 event('due', {request = num('request_no'), reason = a.reason})
-return remember(reply('requested', {request_no = num('request_no')}))
+return remember(reply('requested', {request_no = num('request_no'), ring = true}))

@@ -3,7 +3,7 @@
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end
-if a.target ~= 0 and not gen(a.target) then return reply('refused', {why = 'target'}) end
+if a.target ~= 0 and not there(a.target) then return reply('refused', {why = 'target'}) end
 if not inside(covered(a.target), sorted(cjson.decode(s.path))) then return reply('refused', {why = 'target'}) end
 
 set('current', a.target)
@@ -11,6 +11,7 @@ set('adopted', a.target)
 set('epoch', a.op)
 turn(a.op)
 hold()
+lift()
 set('served', num('request_no'))
 save()
 due_as_wanted()

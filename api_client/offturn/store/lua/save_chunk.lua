@@ -1,9 +1,5 @@
 -- Keep a paid chunk result under its content's key. No lease needed: what is paid is worth keeping; never in another life.
 -- a: incarnation, chunk; ARGV[3] is the value.
 if gone(a.incarnation) then return reply('gone') end
-redis.call('HSET', CHUNKS, a.chunk, ARGV[3])
-redis.call('LREM', CHUNKSQ, 0, a.chunk)
-if redis.call('RPUSH', CHUNKSQ, a.chunk) > CHUNKS_KEPT then
-  redis.call('HDEL', CHUNKS, redis.call('LPOP', CHUNKSQ))
-end
+keep(CHUNKS, CHUNKSQ, a.chunk, ARGV[3], CHUNKS_KEPT, CHUNKS_BYTES)
 return reply('kept')

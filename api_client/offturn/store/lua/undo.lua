@@ -1,8 +1,9 @@
--- Put another path in place: shorter (rewind), or with a new message where another was (amend). Nothing is deleted.
--- Checks in this order: once, life, the path is the one the caller read, something to undo.
--- a: op, incarnation, epoch, length, chain, counter, path, path_tokens, open, unfit, shown_tokens, entry? {digest, id?};
---    ARGV[3] is the entry's envelope. `unfit`: generations inside the path whose view the caller found broken;
---    `shown_tokens`: what the view of the one that will be in force weighs.
+-- Put another path in place: shorter (rewind), or with new messages where others were (amend, mirror). Nothing is deleted.
+-- Checks in this order: once, life, the path is the one the caller read, something to undo, quota.
+-- a: op, incarnation, epoch, length, chain, counter, path, path_tokens, open, unfit, shown_tokens, shadow,
+--    entries {digest, id?}; ARGV[3..] are their envelopes. `unfit`: generations inside the path whose view the caller
+--    found broken; `shown_tokens`: what the view of the one that will be current weighs; `shadow`: that one does not go
+--    in force.
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end
@@ -10,47 +11,57 @@ if gone(a.incarnation) then return reply('gone') end
 -- epoch and length name the path, the counter the generations that the caller has judged
 local same = a.epoch == s.epoch and a.counter == num('counter') and a.length == num('log_len')
 if not same or not linked(a.length, a.chain) then return reply('moved') end
-local path, length = a.path, a.length + (a.entry and 1 or 0)
+local path, length = a.path, a.length + #a.entries
 if ranges_json(path) == s.path then return reply('refused', {why = 'nothing'}) end
 local order = sorted(path)
 if not inside(order, {{0, length}}) then return reply('refused', {why = 'path'}) end
 
 local unfit = {}
 for _, number in ipairs(a.unfit) do unfit[number] = true end
-local number = num('current')
-while number ~= 0 do
+-- of a generation and what it replaced, the first that still holds
+local function holding(number)
   local g = gen(number)
-  if not g then
-    number = 0
-  elseif not unfit[number] and inside(g.covered, order) then
-    g.tokens_after, g.at_tokens = a.shown_tokens, a.path_tokens
-    set('g:' .. number, cjson.encode(g))
-    break
-  else
+  while g do
+    if not unfit[number] and inside(g.covered, order) then return number, g end
     number = g.replaces
+    g = gen(number)
   end
+  return 0
 end
+local number, g = holding(num('current'))
+local shown = a.shadow and holding(num('adopted')) or number
+if g then
+  g.tokens_after, g.at_tokens = a.shown_tokens, a.path_tokens
+  set('g:' .. number, cjson.encode(g))
+end
+
+local chain, lines, bytes = s.chain, {}, 0
+for i, entry in ipairs(a.entries) do
+  chain = redis.sha1hex(chain .. entry.digest)
+  lines[i] = string.format('%s %d ', chain, now) .. ARGV[2 + i]
+  bytes = bytes + #lines[i]
+end
+if bytes > 0 and full(bytes) then return overfull(bytes) end
 
 set('path', ranges_json(path))
 set('path_tokens', a.path_tokens)
 set('open', a.open)
 set('current', number)
-set('adopted', number)
+set('adopted', shown)
 set('epoch', a.op)
 turn(a.op)
-if a.entry then
-  set('log_len', length)
-  set('chain', redis.sha1hex(s.chain .. a.entry.digest))
-end
+if bytes > 0 then weigh(bytes, length) end
+set('log_len', length)
+set('chain', chain)
 local ring = ask()
 save()
-if a.entry then
-  redis.call('RPUSH', LOG, string.format('%s %d ', s.chain, now) .. ARGV[3])
-  if a.entry.id then redis.call('HSET', IDS, a.entry.id, string.format('%d:%s', a.length, a.entry.digest)) end
+for i, entry in ipairs(a.entries) do
+  redis.call('RPUSH', LOG, lines[i])
+  if entry.id then redis.call('HSET', IDS, entry.id, string.format('%d:%s', a.length + i - 1, entry.digest)) end
 end
 rung(ring)
-event(a.entry and 'amended' or 'rewound', {generation = number, seq = length - 1, tokens = a.path_tokens})
+event(#a.entries > 0 and 'amended' or 'rewound', {generation = number, seq = length - 1, tokens = a.path_tokens})
 return remember(reply('undone', {
-  revision = s.revision, current = number, length = length, chain = s.chain, path = path, path_tokens = a.path_tokens,
+  revision = s.revision, current = number, adopted = shown, length = length, chain = s.chain, path = path, path_tokens = a.path_tokens,
   ring = ring, request_no = num('request_no'),
 }))

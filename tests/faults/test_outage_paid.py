@@ -1,0 +1,61 @@
+"""An outage while a model is paid: its summary lands when the store is back, and nobody pays again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from offturn import CompactionClient
+from offturn_worker.fake_model import FakeModel
+from tests.faults.processes import Store, count, fill, handle, running, settled, workers
+
+OUTAGE = 10.0  # seconds
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    opened = Store(tmp_path / "data")
+    await opened.start()
+    yield opened
+    await opened.stop()
+
+
+@pytest.mark.parametrize("frozen", [False, True], ids=["killed", "frozen"])
+async def test_ten_seconds_without_a_store(store: Store, tmp_path: Path, frozen: bool) -> None:
+    """Two workers; the one that holds the session finishes it, the other one waits for it."""
+    async with (
+        FakeModel(delay=2.0) as model,
+        CompactionClient.from_url(store.url, timeout=2.0) as client,
+        workers(store.url, tmp_path) as crew,
+    ):
+        settings = {"SUMMARIZER": f"openai:fake@{model.openai_url}", "OPENAI_API_KEY": "key", "TIMEOUT": "1"}
+        pair = [await crew.start(**settings) for _ in range(2)]
+        session = handle(client, "s")
+        await fill(session)
+        await session.request()
+        await running(session)
+        await asyncio.wait_for(model.called.wait(), 20)
+        if frozen:
+            store.freeze()
+        else:
+            await store.kill()
+        await asyncio.sleep(OUTAGE)
+        if frozen:
+            store.thaw()
+        else:
+            await store.start()
+        await settled(session)
+        assert len(model.calls) == 1
+        assert await count(session, "claimed") == 1
+        assert await count(session, "committed") == 1
+        (finished,) = [event for event in await session.events() if event.kind == "finished"]
+        assert finished.fields["outcome"] == "compacted"
+        assert all(worker.alive for worker in pair)
+        for worker in pair:
+            assert '"server_lost"' in worker.said
+        later = handle(client, "later")  # and both go on
+        await fill(later)
+        await (await later.request()).wait(40)

@@ -1,0 +1,81 @@
+"""A summary in many parts, by a real worker from a real server: trouble in one part costs that part and no other."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from offturn import Compacted, CompactionClient, Session
+from offturn_worker.fake_model import FakeModel
+from offturn_worker.fake_model.behaviour import Behaviour, Scripted
+from tests.faults.processes import PATIENCE, TIMEOUT, Workers, count, fill, workers
+
+PAID = 2  # parts before the trouble
+TROUBLE: dict[str, Scripted] = {
+    "timeout": "hang",
+    "silence in the middle": "stall",
+    "a byte a second": "trickle",
+    "rate limit": Behaviour(name="status", status=429, retry_after=1),
+    "overloaded": 529,
+    "dropped": "drop",
+    "ends early": "end",
+    "gateway page": "garbled",
+}
+
+
+@asynccontextmanager
+async def long_session(url: str) -> AsyncIterator[Session]:
+    async with CompactionClient.from_url(url, timeout=TIMEOUT) as client:
+        session = client.session("long", format="openai-chat", window=24_000)
+        await fill(session, count=40)
+        yield session
+
+
+async def start(crew: Workers, model: FakeModel, **more: str) -> None:
+    settings = {"SUMMARIZER_WINDOW": "8000", "SUMMARIZER_TIMEOUT": "1", **more}
+    await crew.start(SUMMARIZER=f"openai:fake@{model.openai_url}", OPENAI_API_KEY="key", **settings)
+
+
+@pytest.mark.parametrize("name", TROUBLE)
+async def test_trouble_in_one_part_costs_that_part(valkey_url: str, redis: Redis, tmp_path: Path, name: str) -> None:
+    async with FakeModel() as model, long_session(valkey_url) as session, workers(valkey_url, tmp_path) as crew:
+        model.script([*["ok"] * PAID, TROUBLE[name]])  # type: ignore[list-item]
+        ticket = await session.request()
+        await start(crew, model)
+
+        outcome = await ticket.wait(PATIENCE)
+
+        assert isinstance(outcome, Compacted)
+        assert (outcome.method, outcome.provisional) == ("model", False)
+        bodies = [(call.size, call.behaviour.name) for call in model.calls]
+        assert len(bodies) > PAID + 2
+        assert [size for size, _ in bodies].count(bodies[PAID][0]) == 2  # the part that failed, and that part again
+        answered = [size for size, behaviour in bodies if behaviour == "ok"]
+        assert len(answered) == len(set(answered)) == len(bodies) - 1
+        assert await count(session, "claimed") == 2
+        [generation] = await session.generations()
+        assert generation.number == 1
+
+
+async def test_a_job_may_take_as_long_as_its_parts_take(valkey_url: str, redis: Redis, tmp_path: Path) -> None:
+    """Each part is quicker than the job's time-out, all of them together are not: one job, each part paid once."""
+    async with (
+        FakeModel(delay=1.1) as model,
+        long_session(valkey_url) as session,
+        workers(valkey_url, tmp_path) as crew,
+    ):
+        ticket = await session.request()
+        await start(crew, model, SUMMARIZER_TIMEOUT="3", JOB_TIMEOUT="4")
+
+        outcome = await ticket.wait(PATIENCE)
+
+        assert isinstance(outcome, Compacted)
+        assert outcome.method == "model"
+        assert len(model.calls) * model.delay > 4  # seconds
+        sizes = [call.size for call in model.calls]
+        assert len(sizes) == len(set(sizes))
+        assert await count(session, "claimed") == 1

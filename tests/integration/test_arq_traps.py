@@ -1,0 +1,108 @@
+"""arq's settings that lose, hide or stop jobs, as this worker runs it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from arq import constants
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from offturn.doorbell import Doorbell, job_id
+from offturn.store.errors import StoreFull, StoreUnavailable, mapped
+from offturn_config.keys import QUEUE, SessionKey
+from offturn_worker.outage import Watch
+from offturn_worker.poller import Poller
+from offturn_worker.wake import Wake
+from tests.integration.shell import KEY, Compaction, lock_of, settings, until, until_empty, working
+
+
+def poller(redis: Redis, compact: Compaction, url: str, **values: Any) -> Poller:
+    watch, wake = Watch({"queue": redis}, lease_ms=1000), Wake(redis)
+    return Poller(redis, compact, settings(url, **values), watch=watch, wake=wake, beat=lambda: None)
+
+
+async def crowd(redis: Redis, count: int) -> None:
+    """So many jobs that run elsewhere, in front of the queue."""
+    for number in range(count):
+        await redis.zadd(QUEUE, {f"elsewhere{number:04}": 1 + number})
+        await redis.set(f"{constants.in_progress_key_prefix}elsewhere{number:04}", 1)
+
+
+@pytest.mark.parametrize(("max_workers", "found"), [(1, False), (60, True)])
+async def test_what_runs_elsewhere_hides_nothing_from_a_fleet_of_the_size_told(
+    redis: Redis, valkey_url: str, max_workers: int, found: bool
+) -> None:
+    compact = Compaction()
+    await crowd(redis, 180)  # 45 workers, four jobs each
+    await Doorbell(redis).ring(KEY, 1)
+    looking = poller(redis, compact, valkey_url, max_workers=max_workers)
+    await looking._poll_iteration()
+    await looking.drain(5)
+    assert bool(compact.begun) is found
+
+
+async def test_a_left_over_abort_stops_no_job(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    await redis.zadd(constants.abort_jobs_ss, {job_id(KEY, 1): 10**15})
+    async with working(settings(valkey_url), compact):
+        await Doorbell(redis).ring(KEY, 1)
+        await until(lambda: compact.begun)
+        await until_empty(redis)
+    assert compact.cancelled == []
+
+
+async def test_a_worker_that_stops_takes_no_other_ones_health_key(redis: Redis, valkey_url: str) -> None:
+    async with working(settings(valkey_url, worker_id="one"), Compaction()):
+        second = poller(redis, Compaction(), valkey_url, worker_id="two")
+        await second._poll_iteration()
+        key = f"{QUEUE}:health-check:two"
+        assert await redis.exists(key)
+    assert await redis.keys(f"{QUEUE}:health-check*") == [key.encode()]
+
+
+async def test_no_hook_can_raise(redis: Redis, valkey_url: str) -> None:
+    """Their errors end arq's loop: there are none."""
+    one = poller(redis, Compaction(), valkey_url)
+    hooks = (one.on_startup, one.on_shutdown, one.on_job_start, one.on_job_end, one.after_job_end)
+    assert hooks == (None,) * 5
+    assert one.cron_jobs == []
+
+
+async def test_a_job_that_raises_whatever_it_likes_leaves_a_free_slot(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    async with working(settings(valkey_url, max_jobs=1), compact):
+        for number, fault in enumerate([ValueError("x"), OSError("x"), ResponseError("OOM x"), TimeoutError()]):
+            compact.fault = fault
+            await Doorbell(redis).ring(SessionKey("default", f"s{number}"), 1)
+            await until(lambda: len(compact.begun) == number + 1)  # noqa: B023 - awaited at once
+            await until_empty(redis)
+    assert not await redis.exists(lock_of(KEY))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Error running script (call to f_1): @user_script:9: -READONLY You can't write.", StoreUnavailable),
+        ("Error running script (call to f_1): @user_script:9: -MISCONF Redis is configured.", StoreUnavailable),
+        ("Error running script (call to f_1): @user_script:9: -OOM command not allowed.", StoreFull),
+    ],
+)
+async def test_what_a_script_meets_on_redis_6_2_is_known(text: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind), mapped():
+        raise ResponseError(text)
+
+
+async def test_looks_that_fail_for_good_are_told_of_once(redis: Redis, valkey_url: str, lines: Any) -> None:
+    """Somebody put another type in the queue's place: the worker waits, and does not fill the log."""
+    await redis.set(QUEUE, "no queue")
+    compact = Compaction()
+    async with working(settings(valkey_url), compact):
+        await asyncio.sleep(0.5)
+        await redis.delete(QUEUE)
+        await Doorbell(redis).ring(KEY, 1)
+        await until(lambda: compact.begun)
+        await until_empty(redis)
+    assert [line["event"] for line in lines()].count("look_failed") == 1

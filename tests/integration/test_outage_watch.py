@@ -1,0 +1,100 @@
+"""Every kind of outage is noticed, and jobs start one lease after the first write that succeeds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from offturn.connect import open_redis
+from offturn.stopping import stop
+from offturn_worker.outage import Watch, is_outage
+from tests.integration.servers import Server, free_port, running
+from tests.integration.shell import until
+
+LEASE = 1000
+FULL = "x" * 2_000_000
+
+Harm = Callable[[Server], None]
+
+
+def full(server: Server) -> None:
+    server.ask.set("ballast", FULL)
+    server.ask.config_set("maxmemory", 1_000_000)
+
+
+def roomy(server: Server) -> None:
+    server.ask.config_set("maxmemory", 0)
+
+
+HARMS: dict[str, tuple[Harm, Harm]] = {
+    "frozen": (Server.freeze, Server.thaw),
+    "a replica": (lambda s: s.ask.replicaof("127.0.0.1", str(free_port())), lambda s: s.ask.replicaof("NO", "ONE")),
+    "full": (full, roomy),
+    "killed": (Server.kill, Server.start),
+}
+
+
+async def client_of(server: Server) -> Redis:
+    return await open_redis(server.url, timeout=0.3)
+
+
+@pytest.mark.parametrize("name", HARMS)
+async def test_after_an_outage_it_waits_one_lease_from_the_first_success(name: str, tmp_path: Path) -> None:
+    harm, heal = HARMS[name]
+    with running(tmp_path, "--appendonly", "no") as server:
+        client = await client_of(server)
+        watch = Watch({"queue": client}, lease_ms=LEASE)
+        await watch.look("queue", client)
+        assert watch.ready
+        await asyncio.to_thread(harm, server)
+        for _ in range(4):  # more than a lease: that it failed once must not open it after a while
+            await watch.look("queue", client)
+            assert not watch.ready
+            await asyncio.sleep(0.3)
+        await asyncio.to_thread(heal, server)
+        began = time.monotonic()
+        while not watch.ready:
+            await watch.look("queue", client)
+            await asyncio.sleep(0.02)
+        assert time.monotonic() - began >= LEASE / 1000
+        await client.aclose()
+
+
+async def test_one_server_of_two_is_enough_to_wait(redis: Redis, tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        other = await client_of(server)
+        watch = Watch({"store": other, "queue": redis}, lease_ms=LEASE)
+        watching = asyncio.create_task(watch.run())
+        server.freeze()
+        await until(lambda: not watch.ready)
+        server.thaw()
+        await until(lambda: watch.ready)
+        await stop(watching)
+        await other.aclose()
+
+
+async def test_who_may_not_write_the_probe_works_all_the_same(redis: Redis) -> None:
+    class Refusing:
+        async def execute_command(self, *_: Any) -> None:
+            raise ResponseError("NOPERM this user has no permissions to access one of the keys")
+
+    refusing: Any = Refusing()
+    watch = Watch({"queue": refusing}, lease_ms=LEASE)
+    await watch.look("queue", refusing)
+    assert watch.ready
+
+
+async def test_what_counts_as_an_outage(tmp_path: Path) -> None:
+    assert is_outage(TimeoutError())
+    assert is_outage(ConnectionRefusedError())
+    assert not is_outage(ValueError())
+    assert not is_outage(ResponseError("WRONGTYPE Operation against a key"))
+    assert is_outage(ResponseError("MASTERDOWN Link with MASTER is down"))
+    assert is_outage(ResponseError("MISCONF Redis is configured to save"))

@@ -1,0 +1,141 @@
+"""The too-dense breaker: compactions that make no room stop, and the host is told in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from offturn import CompactionClient, Session, Skipped
+from offturn.testing import FakeSummarizer
+from tests.integration.host import human, says, turns
+
+WINDOW = 14_000
+
+
+async def dense(client: CompactionClient) -> Session:
+    """System prompt and tools alone are above the hard level; the few messages cannot make up for it."""
+    session = client.session("dense", format="openai-chat", window=WINDOW)
+    await session.record([human("Hello."), says("Hello, what is it?"), human("Look.")])
+    view = await session.view()
+    await session.record([says("I have looked.")], usage={"prompt_tokens": 12_000, "completion_tokens": 4}, view=view)
+    assert (await session.status()).requirement == "hard"
+    return session
+
+
+async def run_out(client: CompactionClient, model: FakeSummarizer) -> int:
+    """Run what is due until nothing is; how many jobs that were."""
+    jobs = 0
+    while outcomes := await client.run_due(summarizer=model):
+        jobs += len(outcomes)
+        assert jobs < 20, "it goes on for ever"
+    return jobs
+
+
+async def test_a_view_that_cannot_shrink_is_tried_three_times_and_told(client: CompactionClient) -> None:
+    session, model = await dense(client), FakeSummarizer()
+
+    assert await run_out(client, model) == 3
+    status = await session.status()
+    assert (status.due, status.parked, status.requirement) == (False, False, "hard")
+    assert "3 compactions in a row" in status.blocked
+    [told] = [event.fields for event in await session.events() if event.kind == "blocked"]
+    assert told["sentence"] == status.blocked
+
+    recorded = await session.record([human("And now?")])
+    view = await session.view()
+    assert recorded.ticket is None
+    assert recorded.requirement == "hard"  # what the session needs is told all the same
+    assert status.blocked in recorded.warnings
+    assert status.blocked in view.warnings
+    assert status.blocked in (await client.session("dense", format="openai-chat").view()).warnings
+    assert await client.run_due(summarizer=model) == []
+    assert await client.parked() == []
+
+
+async def test_a_request_is_answered_at_once(client: CompactionClient) -> None:
+    session, model = await dense(client), FakeSummarizer()
+    await run_out(client, model)
+
+    ticket = await session.request()
+
+    assert (await session.status()).blocked in ticket.warnings
+    assert await ticket.status() == "done"
+    assert await ticket.wait(5) == Skipped(reason="blocked")
+    assert await client.run_due(summarizer=model) == []
+    assert (await session.status()).blocked
+
+
+async def test_a_request_open_as_it_closes_is_answered(client: CompactionClient) -> None:
+    session = await dense(client)
+    tickets = [await session.request()]
+
+    async def more(_: object) -> None:
+        tickets.append(await session.request())
+
+    await run_out(client, FakeSummarizer(on_request=more))
+    tickets.append(await session.request())
+
+    for ticket in tickets:
+        assert isinstance(await ticket.wait(5), Skipped)
+
+
+@pytest.mark.parametrize("lifted", ["unblock", "rollback"])
+async def test_only_unblock_and_rollback_lift_it(client: CompactionClient, lifted: str) -> None:
+    session, model = await dense(client), FakeSummarizer()
+    await run_out(client, model)
+    await session.record([human("More."), says("There is more.")])
+    await session.configure(adopt="turn")
+    await session.rewind()
+    assert (await session.status()).blocked
+
+    if lifted == "unblock":
+        await session.unblock()
+    else:
+        await session.rollback(generation=0, force=True)
+
+    assert (await session.status()).blocked == ""
+    assert (await session.view()).warnings == ()
+    assert await run_out(client, model) == 3
+    assert (await session.status()).blocked
+
+
+async def test_an_emergency_view_stays_possible(client: CompactionClient, redis: Any) -> None:
+    session, model = client.session("s", format="openai-chat", window=WINDOW), FakeSummarizer()
+    await session.record([human("Hello.")])
+    await redis.hset(session.key.key("meta"), "blocked", "It is what it is.")
+
+    await session.record(turns("openai-chat", 40))
+    view = await session.view()
+
+    assert view.kind == "emergency"
+    assert view.tokens <= view.limit
+    assert "It is what it is." in view.warnings
+    assert await client.run_due(summarizer=model) == []
+    assert model.asked == []
+
+
+async def test_progress_starts_the_count_anew(client: CompactionClient) -> None:
+    """Two requests without gain in a session that is small enough: nothing is counted against it."""
+    session = client.session("s", format="openai-chat", window=WINDOW)
+    await session.record([human("Hello."), says("Hello.")])
+    for _ in range(4):
+        await session.request()
+        await client.run_due(summarizer=FakeSummarizer())
+
+    assert (await session.status()).blocked == ""
+    recorded = await session.record(turns("openai-chat", 26))
+    assert recorded.ticket is not None
+
+
+async def test_unblock_lifts_a_hold(client: CompactionClient) -> None:
+    session = client.session("s", format="openai-chat", window=WINDOW)
+    await session.record(turns("openai-chat", 22, size=1_500))
+    assert (await session.status()).requirement == "soft"
+    await session.rollback(generation=0)
+    assert (await session.status()).requirement == "none"
+
+    await session.unblock()
+
+    assert (await session.status()).requirement == "soft"
+    assert (await session.status()).due

@@ -1,0 +1,139 @@
+"""A ring wakes the workers that listen; nothing depends on it but how soon a job starts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from offturn.connect import open_redis
+from offturn.doorbell import Doorbell
+from offturn_config.keys import QUEUE, WAKE, SessionKey
+from offturn_worker.wake import Wake
+from tests.integration.servers import running
+from tests.integration.shell import KEY, Compaction, settings, ticks, until, until_empty, working
+
+NEVER = {"poll_seconds": 3600.0, "sweep_seconds": 3600.0}  # only a ring starts a job
+
+
+async def listeners(redis: Redis) -> int:
+    ((_, count),) = await redis.pubsub_numsub(WAKE)
+    return int(count)
+
+
+async def command(redis: Redis, *words: str) -> Any:
+    execute: Callable[..., Awaitable[Any]] = redis.execute_command
+    return await execute(*words)
+
+
+async def until_listening(redis: Redis) -> None:
+    async for _ in ticks():
+        if await listeners(redis):
+            return
+
+
+async def test_a_ring_starts_a_job_without_a_look(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    async with working(settings(valkey_url, **NEVER), compact):
+        await until_listening(redis)
+        for number in range(1, 4):
+            await Doorbell(redis).ring(SessionKey("default", f"s{number}"), number)
+            await until(lambda: len(compact.begun) == number)  # noqa: B023 - awaited at once
+        await until_empty(redis)
+
+
+async def test_what_was_rung_before_anybody_listened_is_found(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    await Doorbell(redis).ring(KEY, 1)
+    async with working(settings(valkey_url, **NEVER), compact):
+        await until(lambda: compact.begun)
+
+
+async def test_a_free_slot_takes_the_next_job_without_a_look(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    compact.go.clear()
+    async with working(settings(valkey_url, max_jobs=1, **NEVER), compact):
+        await until_listening(redis)
+        for number in range(4):
+            await Doorbell(redis).ring(SessionKey("default", f"s{number}"), 1)
+        await until(lambda: compact.begun)
+        compact.go.set()
+        await until(lambda: len(compact.begun) == 4)
+
+
+async def test_a_lost_subscription_is_made_anew(redis: Redis, valkey_url: str) -> None:
+    compact = Compaction()
+    async with working(settings(valkey_url, **NEVER), compact):
+        for number in range(1, 3):
+            await until_listening(redis)
+            await command(redis, "CLIENT", "KILL", "TYPE", "pubsub")
+            await Doorbell(redis).ring(SessionKey("default", f"s{number}"), 1)  # nobody hears it
+            await until(lambda: len(compact.begun) == number)  # noqa: B023 - awaited at once
+
+
+async def test_without_a_subscription_the_looks_go_on(
+    redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def deaf(self: Wake) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Wake, "run", deaf)
+    compact = Compaction()
+    async with working(settings(valkey_url, sweep_seconds=3600.0), compact):
+        await Doorbell(redis).ring(KEY, 1)
+        await until(lambda: compact.begun)
+
+
+async def test_rings_of_a_queue_of_its_own_are_heard_there(redis: Redis, valkey_url: str, tmp_path: Path) -> None:
+    compact = Compaction()
+    with running(tmp_path) as server:
+        async with working(settings(valkey_url, queue_url=server.url, **NEVER), compact):
+            client = await open_redis(server.url, timeout=1)
+            await until_listening(client)
+            assert await listeners(redis) == 0
+            await Doorbell(client).ring(KEY, 1)
+            await until(lambda: compact.begun)
+            await client.aclose()
+
+
+async def test_a_server_that_says_nothing_is_given_up(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        client = await open_redis(server.url, timeout=1)
+        wake = Wake(client, silence=0.1)
+        listening = asyncio.create_task(wake._listen())
+        await until_listening(client)
+        await asyncio.sleep(0.5)  # several silences, each answered
+        assert not listening.done()
+        server.freeze()
+        try:
+            with pytest.raises(ConnectionError):
+                await asyncio.wait_for(listening, 20)
+        finally:
+            server.thaw()
+            await client.aclose()
+
+
+async def test_nobody_rings_and_nothing_is_asked(redis: Redis, valkey_url: str) -> None:
+    async with working(settings(valkey_url, **NEVER), Compaction()):
+        await until_listening(redis)
+        await asyncio.sleep(0.3)
+        await redis.config_resetstat()
+        await asyncio.sleep(1.0)
+        stats = await redis.info("commandstats")
+        assert stats.get("cmdstat_zrangebyscore", {}).get("calls", 0) == 0
+
+
+async def test_who_may_not_publish_rings_all_the_same(redis: Redis) -> None:
+    await command(redis, "ACL", "SETUSER", "host", "on", ">word", "~*", "+@all", "resetchannels")
+    options = redis.connection_pool.connection_kwargs
+    host = Redis(host=options["host"], port=options["port"], username="host", password="word")
+    try:
+        assert await Doorbell(host).ring(KEY, 1)
+        assert await redis.zcard(QUEUE) == 1
+    finally:
+        await host.aclose()
+        await command(redis, "ACL", "DELUSER", "host")

@@ -1,0 +1,75 @@
+"""The steps of a stage that end a session by itself, fill it, or lose a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from offturn.store.sessions import SessionStore
+from offturn_config.keys import SessionKey
+from tests.protocol import model
+from tests.protocol.facts import State, log_bytes
+from tests.protocol.words import word
+
+TTL_MS = 36_000_000
+AGED_MS = 600_000  # what is left of it before each write; nothing expires but by a step
+LIMITS = (TTL_MS, 0)
+
+
+class BoundsSteps:
+    """Mixed into a stage."""
+
+    redis: Any
+    key: SessionKey
+    state: State
+    store: SessionStore
+    own_keys: Callable[[], list[str]]
+    named: Callable[[str], dict[str, Any]]
+    both: Callable[[str, dict[str, Any]], Awaitable[Any]]
+    write: Callable[[str, str, dict[str, Any], Sequence[str]], Awaitable[str]]
+    became: Callable[[State, str], Awaitable[str]]
+
+    async def on_lapse(self, mode: str = "whole") -> str:
+        """The TTL is over. `partly`: of keys that a release without TTL wrote, only the state has gone."""
+        gone = [self.key.key("meta")] if mode == "partly" else self.own_keys()
+        await self.redis.unlink(*(name for name in gone if name != self.key.key("life")))
+        return await self.became(model.lapse(self.state), "lapsed")
+
+    async def on_evict(self, number: str) -> str:
+        """The server loses a generation's record."""
+        await self.redis.delete(self.key.key(f"gen:{number}"))
+        return await self.became(model.evict(self.state, int(number)), "evicted")
+
+    async def on_mend(self, name: str) -> str:
+        named = self.named(name)
+        return word(await self.both("mend", {"incarnation": named["incarnation"], "nonce": named["op"]}))
+
+    async def on_narrow(self, name: str, room: str, *arguments: str) -> str:
+        """The quota leaves so many bytes; a message of these steps takes more than 100."""
+        s = self.state
+        fields = {"config": s.config, "thresholds": s.thresholds, "limits": (TTL_MS, log_bytes(s) + int(room))}
+        return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
+
+    async def on_unlist(self) -> str:
+        new, _ = model.unlist(self.state)
+        await self.store.unlist(self.key)
+        return await self.became(new, "unlisted")
+
+    def age(self, pipe: Any) -> None:
+        """Let time pass for every key of the session that may expire."""
+        for name in self.own_keys():
+            pipe.pexpire(name, AGED_MS, xx=True)
+
+    async def prolonged(self, new: State) -> None:
+        """After a write every key of a living session has its whole time again, and the same."""
+        if not new.alive:
+            return
+        names = [name for name in self.own_keys() if name != self.key.key("life")]
+        async with self.redis.pipeline() as pipe:
+            for name in names:
+                pipe.pexpiretime(name)
+            pipe.time()
+            *ends, (seconds, _) = await pipe.execute()
+        left = {at for at in ends if at != -2}
+        assert len(left) == 1, "the keys of the session do not end together"
+        assert left.pop() > seconds * 1000 + AGED_MS, "a write did not start the TTL again"

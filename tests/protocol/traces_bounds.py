@@ -1,0 +1,81 @@
+"""Shortest runs for what ends, fills or damages a session. See traces.py; a message of these takes about 130 bytes."""
+
+from __future__ import annotations
+
+from tests.protocol.traces import Trace
+
+BOUNDS = {
+    "lapsed": Trace(
+        2,
+        "claim a; plan a; save a; lapse; commit a = gone; renew a = false; save a = false; finish a compacted = gone; "
+        "request h1 = gone; claim b = idle; sweep = quiet",
+    ),
+    "next-life": Trace(
+        3,
+        "open h3; claim a; plan a; prepare h1; request h2 lost; cancel h1 lost; lapse; open h2; record h2 1 1; claim b = claim; "
+        "commit a = gone; save a = false; again h1 = gone; emergency h1 = gone; undo h3 = gone; finish a failed = gone",
+    ),
+    "next-life-purged": Trace(
+        2, "purge h1 lost = purged; open h2; record h2; lapse; open h2; record h2; again h1 = gone"
+    ),
+    "lapsed-purged": Trace(
+        2, "lapse; purge h1 = purged; sweep = quiet; open h2; record h2 1 1 = recorded; sweep = due"
+    ),
+    "lapsed-due": Trace(2, "sweep = due; lapse; sweep = due; unlist; sweep = quiet"),
+    "lapsed-begins-due": Trace(2, "lapse; open h2; record h2 = recorded; sweep = quiet; record h2; sweep = due"),
+    "lapsed-parked": Trace(
+        2, "claim a; expire; claim a; expire; claim a; expire; claim a = parked; lapse; unlist; open h2; record h2 1 1"
+    ),
+    "lapsed-parked-begins": Trace(
+        2,
+        "claim a; expire; claim a; expire; claim a; expire; claim a = parked; lapse; open h2; record h2 1 1; sweep = due",
+    ),
+    "lapsed-partly": Trace(
+        3,
+        "record h1 lost; claim a; save a; lapse partly; again h1 = gone; open h2; repeat h2 = recorded; record h2 = recorded",
+    ),
+    "chunk-prolongs": Trace(2, "claim a; save a = true; save a = true"),
+    "lists-of-the-living": Trace(2, "unlist; sweep = due; claim a = claim"),
+    "full": Trace(
+        1,
+        "narrow h2 100 = steered; undo h1 amend 1 = overfull; record h1 lost = overfull; again h1 lost = overfull; "
+        "narrow h2 150; again h1 = recorded; record h1 = overfull",
+    ),
+    "full-amended": Trace(2, "narrow h1 150; undo h1 amend 1 = undone; record h1 = overfull; undo h1 = undone"),
+    "lost": Trace(
+        3,
+        "claim a; plan a; commit a; adopt h1; finish a compacted; record h1; request h1; claim b; plan b; commit b; "
+        "adopt h1; finish b compacted; evict 2; mend h1 = mended; mend h1 = mended; rollback h1 1 = rolledback",
+    ),
+    "lost-first": Trace(
+        3, "claim a; plan a; commit a; adopt h1; finish a compacted; evict 1; mend h1; claim b = claim"
+    ),
+    "lost-between": Trace(
+        3,
+        "claim a; plan a; commit a; finish a compacted; record h1; request h1; claim b; plan b; commit b; "
+        "finish b compacted; record h1; request h1; claim c; plan c; commit c; finish c compacted; evict 2; mend h1; "
+        "undo h1 rewind 2 = undone; evict 3; mend h1",
+    ),
+    "lost-two": Trace(
+        3,
+        "claim a; plan a; commit a; finish a compacted; record h1; request h1; claim b; plan b; commit b; adopt h1; "
+        "finish b compacted; evict 1; evict 2; mend h1 = mended; sweep = due",
+    ),
+    "lost-during": Trace(
+        3,
+        "claim a; plan a; commit a; finish a compacted; record h1; request h1; claim b; plan b; evict 1; mend h1; "
+        "commit b = epoch; finish b superseded = due; claim c; plan c; commit c = committed",
+    ),
+    "lost-target": Trace(
+        3, "claim a; plan a; commit a; finish a compacted; rollback h1 0; evict 1; rollback h1 1 = target; mend h1"
+    ),
+    "nothing-lost": Trace(3, "claim a; plan a; commit a; mend h1 = mended; finish a compacted; mend h2 = mended"),
+    "lapsed-partly-compacted": Trace(
+        3, "prepare h1; emergency h1; lapse partly; open h2; record h2 1 = recorded; failover; prepare h2"
+    ),
+    "deferred": Trace(
+        2,
+        "claim a; finish a deferred = due; claim a; finish a deferred = due; claim a; finish a deferred = due; "
+        "claim a = claim; finish a deferred = due; claim a = claim",
+    ),
+}

@@ -1,0 +1,23 @@
+"""Replies as traces name them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from offturn.store.replies import Busy, Finished, Limited, Recorded, Refused, Reply
+
+
+def plain(reply: Reply | bool) -> Reply | bool:
+    """Without what depends on the clock."""
+    if isinstance(reply, Recorded):
+        return replace(reply, unattended=False)
+    return replace(reply, remaining_ms=0) if isinstance(reply, Busy | Limited) else reply
+
+
+def word(reply: Reply | bool) -> str:
+    """What a trace expects: the reason of a refusal, whether a finish leaves the session due, else the reply's name."""
+    if isinstance(reply, Refused):
+        return reply.why
+    if isinstance(reply, Finished):
+        return "due" if reply.due else "done"
+    return type(reply).__name__.lower() if isinstance(reply, Reply) else str(reply).lower()

@@ -1,0 +1,1 @@
+"""Sessions that other releases wrote, and what this one does with them."""

@@ -1,0 +1,159 @@
+"""`offturn session compact|handoff`: a compaction asked for by hand, and a briefing for another agent."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from offturn import CompactionClient
+from offturn.cache import Cache
+from offturn.config import SessionConfig
+from offturn.links import Links
+from offturn.recipe import run
+from offturn.summarizer import AnySummarizer
+from offturn.ticket import Ticket
+from offturn_config.keys import SessionKey
+from offturn_config.settings import load_worker_settings
+from offturn_engine.formats import get
+from offturn_engine.handoff import briefing
+from offturn_engine.mask import mask
+from offturn_engine.outcome import Compacted, Outcome, Pruned, Skipped, name, reason
+from offturn_engine.triggers import in_estimates
+from offturn_worker.cli.options import StoreUrl, SummarizerName, Tenant, named_as_given
+from offturn_worker.cli.output import out, print_json, progress, say, write_text
+from offturn_worker.cli.store import AsJson, SessionId, existing, with_links
+from offturn_worker.summarizers import build
+
+WAIT = 120.0
+EVENTS = 1_000
+ASKED = "asked for"
+NO_WORKER = "no worker is there: start one with `offturn worker`, or say --here to compact in this process"
+ELSEWHERE = ("busy", "idle")
+"""How a job in this process ends where a worker was faster."""
+
+
+def compact(
+    session_id: SessionId,
+    focus: Annotated[str | None, typer.Option("--focus", help="What to keep most of all.")] = None,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the outcome; 0 only asks.")] = WAIT,
+    here: Annotated[bool, typer.Option("--here", help="Compact in this process, not in a worker.")] = False,
+    summarizer: SummarizerName = None,
+    store: StoreUrl = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask for a compaction and say what became of it. --summarizer implies --here: a worker has its own."""
+    model = _model(summarizer) if here or summarizer else None
+
+    async def work(client: CompactionClient, links: Links) -> Outcome | str:
+        session = await existing(client, session_id)
+        if model is None and wait and not (await client.health()).attended:
+            return NO_WORKER
+        ticket = await session.request(focus=focus)
+        if model is None and not wait:
+            return ASKED
+        try:
+            async with asyncio.timeout(wait or None):
+                if model is not None:
+                    made = await run(session.key, store=links.store, doorbell=links.doorbell, summarizer=model)
+                    if reason(made) not in ELSEWHERE:
+                        return made
+                return await ticket.wait()
+        except TimeoutError:
+            return f"no outcome within {wait:g} s{await _last_failure(ticket)}; it is still asked for"
+
+    with progress(f"compacting session {session_id}"):
+        outcome = with_links(store, tenant, work)
+    told = outcome if isinstance(outcome, str) else _told(outcome)
+    kind = "waiting" if isinstance(outcome, str) else name(outcome)
+    if as_json:
+        facts = {"reason": outcome} if isinstance(outcome, str) else asdict(outcome)
+        print_json({"session": session_id, "outcome": kind, **facts})
+    elif outcome == ASKED or not isinstance(outcome, str):
+        out.print(f"session {session_id}: {told}", markup=False)
+    else:
+        say(f"session {session_id}: {told}")
+    if outcome != ASKED and not isinstance(outcome, Compacted | Pruned | Skipped):
+        raise typer.Exit(1)
+
+
+def handoff(
+    session_id: SessionId,
+    output: Annotated[Path | None, typer.Option("--output", help="Write the text here.")] = None,
+    store: StoreUrl = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """A briefing to paste into another agent: summary, facts, human words, what is open. No model, nothing changes."""
+
+    async def work(client: CompactionClient, links: Links) -> dict[str, Any]:
+        session = await existing(client, session_id)
+        return await _briefing(session.key, links)
+
+    facts = with_links(store, tenant, work)
+    if facts["masked"]:
+        say(f"session {session_id}: {facts['masked']} secret{'' if facts['masked'] == 1 else 's'} masked")
+    if output:
+        write_text(output, facts["text"] + "\n")
+    if as_json:
+        print_json(facts)
+    elif output:
+        say(f"written to {output}")
+    else:
+        sys.stdout.write(facts["text"] + "\n")
+
+
+def add_to(app: typer.Typer) -> None:
+    """The commands join those that look at sessions."""
+    for command in (compact, handoff):
+        app.command(command.__name__)(command)
+
+
+async def _briefing(key: SessionKey, links: Links) -> dict[str, Any]:
+    meta = await links.store.meta(key)
+    assert meta is not None  # `existing` has seen it
+    config = SessionConfig.from_json(meta.config)
+    cache = Cache(links.store, key, get(config.format), config)
+    await cache.refresh()
+    base = await cache.generation(cache.live.current)
+    limits = in_estimates(config.limits, config.calibration(meta.calibration))
+    text = await asyncio.to_thread(briefing, cache.path, base, human_budget=limits.human, ledger_budget=limits.ledger)
+    masked = mask(text)
+    return {
+        "session": key.session,
+        "messages": len(cache.path),
+        "generation": base.number,
+        "method": base.method if base.number else "none",
+        "masked": masked.count,
+        "text": masked.text,
+    }
+
+
+def _model(summarizer: str | None) -> AnySummarizer:
+    with named_as_given(summarizer=summarizer):
+        return build(load_worker_settings(summarizer=summarizer))
+
+
+async def _last_failure(ticket: Ticket) -> str:
+    """Why the newest try failed, if one did."""
+    events = await ticket.store.events(ticket.key, limit=EVENTS)
+    kinds = [
+        e.fields.get("kind") for e in events if e.kind == "finished" and e.fields.get("request", 0) >= ticket.request_no
+    ]
+    return f", the last try failed: {kinds[-1]}" if kinds and kinds[-1] else ""
+
+
+def _told(outcome: Outcome) -> str:
+    why = reason(outcome)
+    if not isinstance(outcome, Compacted | Pruned):
+        return f"{name(outcome)} ({why})"
+    how = f" ({outcome.method})" if isinstance(outcome, Compacted) else ""
+    instead = outcome.fallback if isinstance(outcome, Compacted) else ""
+    failed = f"; the model did not write it ({instead}): see `offturn doctor`" if instead else ""
+    sizes = f"{outcome.tokens_before:,} -> {outcome.tokens_after:,} tokens"
+    return f"{name(outcome)}{how}, generation {outcome.generation}, {sizes}{failed}"

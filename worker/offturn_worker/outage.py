@@ -1,0 +1,83 @@
+"""Notices outages of store and queue, and says when jobs may start again: one lease after the servers take writes.
+
+While a server is away no lease can be renewed. When it is back, the worker that still holds a session must be heard
+before another one claims it, else a finished summary is thrown away and paid for twice.
+
+A write is tried four times in half a lease, so an outage that outlasts a lease is never missed: also that of a server
+that is full, read-only or frozen, and also while this worker asks for nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import structlog
+from redis.asyncio import Redis
+
+from offturn.store.errors import mapped
+from offturn_config.errors import OffturnError
+from offturn_config.keys import probe
+
+LEAST_ANSWER_SECONDS = 0.5
+
+log = structlog.get_logger(__name__)
+
+
+def is_outage(error: BaseException) -> bool:
+    """The same command may succeed later: no answer, a replica, a server that loads, is full or cannot save."""
+    try:
+        with mapped():
+            raise error
+    except OffturnError as known:
+        return known.retryable
+    except BaseException:  # noqa: BLE001 - an error that is not the server's is no outage
+        return False
+
+
+class Watch:
+    """Over the servers by name. `run` must be running for `ready` to come back after an outage."""
+
+    def __init__(self, servers: Mapping[str, Redis], *, lease_ms: int) -> None:
+        self._servers = servers
+        self._lease = lease_ms / 1000
+        self._lost: set[str] = set()
+        self._ready_at = 0.0
+
+    @property
+    def ready(self) -> bool:
+        """Jobs may start: every server takes writes, and has done so for a lease."""
+        return not self._lost and time.monotonic() >= self._ready_at
+
+    def lose(self, name: str, error: BaseException) -> None:
+        """Somebody met an outage of that server."""
+        if name not in self._lost:
+            log.warning("server_lost", server=name, error=type(error).__name__)
+        self._lost.add(name)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        await asyncio.gather(*(self._watch(name, redis) for name, redis in self._servers.items()))
+
+    async def _watch(self, name: str, redis: Redis) -> None:
+        while True:
+            await self.look(name, redis)
+            await asyncio.sleep(self._lease / 8)
+
+    async def look(self, name: str, redis: Redis) -> None:
+        """Try one write. A server that refuses it for good (permissions) answers, too."""
+        execute: Callable[..., Awaitable[Any]] = redis.execute_command
+        try:
+            with mapped():
+                async with asyncio.timeout(max(LEAST_ANSWER_SECONDS, self._lease / 4)):
+                    await execute("SET", probe(), "", "PX", round(self._lease * 1000))
+        except OffturnError as error:
+            if error.retryable:
+                self.lose(name, error)
+                return
+        if name in self._lost:
+            self._lost.discard(name)
+            self._ready_at = time.monotonic() + self._lease
+            log.info("server_found", server=name)
