@@ -139,7 +139,7 @@ class Appending(Handle):
     ) -> Recorded:
         """Record it. `counted`: a provider's count of a request, and the view it was. Raises what `record` does."""
         for _ in range(TRIES):
-            _refuse_lost(cache)
+            _refuse_lost(cache, batch)
             again = batch.sent
             if again and (known := await self._known(cache, batch)):
                 return known
@@ -182,7 +182,7 @@ class Appending(Handle):
         another process has made good.
         """
         await cache.refresh()
-        _refuse_lost(cache)
+        _refuse_lost(cache, batch)
         first, meta = cache.place_of(batch.prepared, batch.at), cache.meta
         if first is None or meta is None:
             return None
@@ -326,9 +326,9 @@ class Appending(Handle):
         return (*restored, told)
 
 
-def _refuse_lost(cache: Cache) -> None:
-    """Raises Behind, once, where the store no longer holds what this handle has read."""
-    if cache.lost:
+def _refuse_lost(cache: Cache, batch: Batch) -> None:
+    """Raises Behind, once, where the store no longer holds what this handle has read; a whole list brings it again."""
+    if cache.lost and not batch.mirrored:
         cache.lost = False
         raise Behind(BEHIND)
 

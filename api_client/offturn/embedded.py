@@ -25,7 +25,7 @@ START_SECONDS = 60.0  # a large append-only file takes long to load
 STOP_SECONDS = 10.0
 _STEP = 0.05
 _ATTEMPTS = 3  # another process may take a free port before the server does
-_LEFT: list[subprocess.Popen[bytes]] = []  # started here, left to others: Popen warns of a running one it loses
+_LEFT: dict[int, subprocess.Popen[bytes]] = {}  # by process id: started here, left to others
 _CONFIG = {
     "bind": "127.0.0.1",
     "appendonly": "yes",
@@ -63,13 +63,13 @@ class EmbeddedServer:
             if self._directory.is_last(users):
                 self._stop()
             elif self._process is not None and self._process.poll() is None:
-                _LEFT.append(self._process)
+                _LEFT[self.pid] = self._process
         finally:
             os.close(users)
 
     def _stop(self) -> None:
-        if self._process is not None:
-            _reap(self._process)
+        if process := self._process or _LEFT.pop(self.pid, None):
+            _reap(process)
         elif server_on(self.port, self._directory.path) == self.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGTERM)
