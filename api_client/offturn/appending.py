@@ -18,7 +18,7 @@ from offturn.links import Links
 from offturn.loading import requirement
 from offturn.outbox import MAX_MESSAGES, Batch, Undelivered
 from offturn.recording import BEHIND, KEPT, RESTORED, UNSURE, Measured, Moved, refusal
-from offturn.store.replies import BehindLog, Gone, RecordReply, Unexpected
+from offturn.store.replies import BehindLog, Gone, PathMoved, RecordReply, Unexpected
 from offturn.store.replies import Recorded as Stored
 from offturn.ticket import Ticket
 from offturn.usage import Usage
@@ -27,7 +27,7 @@ from offturn_engine.ranges import Ranges
 from offturn_engine.triggers import Requirement
 
 TRIES = 5
-BUSY = "other processes changed the session at every try to record again what may have been recorded: call again"
+BUSY = "other processes changed the session at every try: call again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,10 +151,10 @@ class Appending(Handle):
             # What was looked for in vain must not come in between, from another process that brings it back.
             place = len(cache.log) if again and batch.expect is None else batch.expect
             reply = await self._sent(links, cache, batch, config, measured, place)
-            came_between = isinstance(reply, Unexpected) and place != batch.expect
+            came_between = isinstance(reply, PathMoved) or (isinstance(reply, Unexpected) and place != batch.expect)
             if not came_between and not isinstance(reply, BehindLog):
                 break
-            await cache.refresh()  # which brings back what was lost, or tells that it cannot
+            await cache.refresh()  # which brings back what was lost, or tells that it cannot; and what was redacted
         if came_between:
             raise StoreUnavailable(BUSY)
         self._unsure.forget()
@@ -210,6 +210,7 @@ class Appending(Handle):
                 self.key,
                 op=op,
                 incarnation=cache.incarnation or cache.next_incarnation,
+                redactions=cache.redactions,
                 tail_length=len(cache.log),
                 tail_chain=cache.chain,
                 entries=batch.prepared.entries,

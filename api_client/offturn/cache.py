@@ -9,14 +9,15 @@ from secrets import token_hex
 from typing import Literal
 
 from offturn.config import SessionConfig
-from offturn.entries import Prepared, entry_of
+from offturn.entries import Prepared
 from offturn.errors import Conflict, Refused
 from offturn.restoring import record_again
+from offturn.store.entries import Redaction
 from offturn.store.errors import StoreFault
 from offturn.store.replies import LogEntry, Mended, Meta, Recorded
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
-from offturn_engine.chain import chain, digest
+from offturn_engine.chain import digest, link
 from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
@@ -29,16 +30,17 @@ KEPT_PASSING = 4
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """What was recorded, and the log's length and chain hash after it."""
+    """What was recorded, the log's length and chain hash after it, and after how many redactions."""
 
     batch: Prepared
     length: int
     chain: str
+    redactions: int
 
 
 @dataclass(slots=True)
 class Cache:
-    """The log as read so far (`chain` is its chain hash), the newest meta, and parsed generations.
+    """The log as read so far (`chain` is its chain hash, `hashes` those after each message), the newest meta, and parsed generations.
 
     `opened`: what a first record would store. `meta` belongs to a log that was read to its end.
     `stale`: the store is known to have more. `lost`: it no longer has what was read before. `restored`: so many messages
@@ -54,6 +56,7 @@ class Cache:
     fmt: Format
     opened: SessionConfig
     incarnation: int = 0
+    redactions: int = 0
     next_incarnation: int = 1
     chain: str = ""
     meta: Meta | None = None
@@ -66,6 +69,7 @@ class Cache:
     partial: bool = False
     waiting: tuple[int, int] = (0, 0)
     log: list[Message] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
     forms: list[Form] = field(default_factory=list)
     generations: OrderedDict[tuple[int, str], Compaction] = field(default_factory=OrderedDict)
@@ -121,7 +125,12 @@ class Cache:
         """
         while True:
             snapshot = await self.store.sync(
-                self.key, incarnation=self.incarnation, length=len(self.log), chain=self.chain, touch=True
+                self.key,
+                incarnation=self.incarnation,
+                length=len(self.log),
+                chain=self.chain,
+                redactions=self.redactions,
+                touch=True,
             )
             meta = snapshot.meta
             if self.log and (meta is None or snapshot.reset):
@@ -130,11 +139,12 @@ class Cache:
                     self.restored += again
                     continue
             if meta is None:
-                self._forget(0)
+                self._forget(0, lost=True)
                 self.next_incarnation, self.stale = snapshot.next_incarnation, False
                 return None
             if snapshot.reset or meta.incarnation != self.incarnation:
-                self._forget(meta.incarnation)
+                self._forget(meta.incarnation, lost=not self._only_redacted(meta))
+            self.redactions = meta.redactions
             self._check_format(meta)
             for entry in snapshot.entries:
                 self._read(entry)
@@ -162,12 +172,11 @@ class Cache:
         if reply.first_seq != len(self.log):
             if reply.length > len(self.log):
                 new = [i for i, seq in enumerate(reply.seqs) if seq >= reply.first_seq]
-                self.unread.append(Unread(batch.only(new), reply.length, reply.chain))
+                self.unread.append(Unread(batch.only(new), reply.length, reply.chain, self.redactions))
             return
         for message, entry, seq in zip(batch.messages, batch.entries, reply.seqs, strict=True):
             if seq == len(self.log):
-                self._add(message.placed(seq), entry.host_id)
-        self.chain = reply.chain
+                self._add(message.placed(seq), entry.host_id, link(self.chain, entry.digest))
         meta = self.meta
         if meta is None or (reply.current, reply.epoch) != (meta.current, meta.epoch):
             return
@@ -243,9 +252,8 @@ class Cache:
         if not self.unread:
             return
         (last, self.unread) = (self.unread[-1], [])
-        known = zip(self.log[: last.length], self.ids[: last.length], strict=True)
-        if len(self.log) < last.length or chain(entry_of(*one).digest for one in known) != last.chain:
-            self.lost = True
+        if last.redactions == self.redactions:  # else hashes cannot be compared
+            self.lost = self.lost or self.hashes[last.length - 1 : last.length] != [last.chain]
 
     def _check_format(self, meta: Meta) -> None:
         config = SessionConfig.from_json(meta.config)
@@ -257,20 +265,27 @@ class Cache:
 
     def _read(self, entry: LogEntry) -> None:
         message = self.fmt.parse(entry.raw, index=entry.seq, origin=entry.origin)
-        self._add(message.placed(entry.seq, entry.at), entry.host_id)
-        self.chain = entry.chain
+        self._add(message.placed(entry.seq, entry.at), entry.host_id, entry.chain, entry.redacted)
 
-    def _add(self, message: Message, host_id: str | None) -> None:
+    def _add(self, message: Message, host_id: str | None, after: str, redacted: Redaction | None = None) -> None:
         self.log.append(message)
+        self.hashes.append(after)
+        self.chain = after
         self.ids.append(host_id)
-        self.forms.append(Form(message.raw, self.fmt))
+        self.forms.append(Form(message.raw, self.fmt, was=redacted.size if redacted else None))
 
-    def _forget(self, incarnation: int) -> None:
-        self.lost = self.lost or bool(self.log or self.unread)
+    def _only_redacted(self, meta: Meta) -> bool:
+        """Are all messages that were read still at their places, though some without their content?"""
+        same = meta.incarnation == self.incarnation and meta.log_len >= len(self.log)
+        return same and meta.redactions != self.redactions
+
+    def _forget(self, incarnation: int, *, lost: bool) -> None:
+        self.lost = self.lost or (lost and bool(self.log or self.unread))
         self.incarnation = incarnation
+        self.redactions = 0
         self.chain = ""
         self.meta = None
         self.partial = False
-        self.seen = ()
-        for known in (self.log, self.ids, self.forms, self.unread, self.generations, self.passing):
+        self.seen = () if lost else self.seen
+        for known in (self.log, self.ids, self.forms, self.hashes, self.unread, self.generations, self.passing):
             known.clear()

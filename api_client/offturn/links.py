@@ -72,6 +72,12 @@ class _Timely:
         async with waiting(self._timeout):
             return await self._redis.execute_command(*args, **options)  # type: ignore[no-untyped-call]
 
+    def pipeline(self, **options: Any) -> Any:
+        """As Redis.pipeline; each reply has the socket's deadline."""
+        if self._closed:
+            raise Closed(CLOSED)
+        return self._redis.pipeline(**options)
+
     def close(self) -> None:
         """Refuse what comes from now on."""
         self._closed = True

@@ -1,4 +1,4 @@
-"""What moves, copies, ends or steers a session. Nothing of the log is changed or deleted, but by `purge`."""
+"""What moves, copies or steers a session. Nothing of the log is changed or deleted."""
 
 from __future__ import annotations
 
@@ -104,18 +104,6 @@ class Moving(Handle):
         config = SessionConfig.from_json(meta.config)
         return type(self)(key, config, self._connector, self._origin, self._window_given)
 
-    async def purge(self) -> None:
-        """Delete the session: log, generations, replies and events. Its id may be used again, for a new session.
-
-        Handles that were open before get a Conflict at their next write; a running job ends without a result.
-        """
-        async with self._open(fresh=True) as (links, cache):
-            incarnation = cache.incarnation
-            if cache.meta is not None:
-                await self._once(lambda _: links.store.purge(self.key, incarnation=incarnation))
-            self._cache = self._last = None
-            self._unsure.forget()
-
     async def cancel(self) -> None:
         """Withdraw what was requested; a running job is superseded. Automatic triggers go on as before."""
         await self._steer(lambda links, cache, op: links.store.cancel(self.key, op=op, incarnation=cache.incarnation))
@@ -169,7 +157,7 @@ class Moving(Handle):
     async def export(self) -> AsyncIterator[dict[str, Any]]:
         """Everything, as JSON values: one of kind `session`, then each `message` of the log, then each `generation`.
 
-        Messages carry `seq`, `on_path`, `origin`, `id` and `at`; they hold content. Raises Refused where nothing is
+        Messages carry `seq`, `on_path`, `origin`, `id`, `at` and `redacted` (why, or None); they hold content. Raises Refused where nothing is
         recorded.
         """
         async with self._open(fresh=True) as (links, cache):

@@ -120,7 +120,8 @@ async def _compact(
         return Skipped(reason=planned.reason)
     if isinstance(planned, PruneOnly):
         return await _publish(key, store, claim, job, planned.candidate)
-    written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation, progress))
+    paid = PaidInSession(store, key, claim.incarnation, claim.redactions, progress)
+    written = await summarise(planned, summarizer, paid)
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
         cause: Cause = "limit" if written.kind == LIMITED else "provider"
         return Failed(kind=written.kind, retry_after=written.retry_after, cause=cause)

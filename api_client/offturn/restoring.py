@@ -38,6 +38,7 @@ async def record_again(cache: Cache, found: Snapshot) -> int | None:
             cache.key,
             op=token_hex(16),
             incarnation=cache.incarnation,
+            redactions=cache.redactions,
             tail_length=len(cache.log) - len(entries),
             tail_chain=found.meta.chain if found.meta else EMPTY,
             entries=entries,
@@ -54,7 +55,12 @@ async def record_again(cache: Cache, found: Snapshot) -> int | None:
         if not isinstance(reply, Unexpected | BehindLog):
             return None
         found = await cache.store.sync(
-            cache.key, incarnation=cache.incarnation, length=len(cache.log), chain=cache.chain, limit_entries=0
+            cache.key,
+            incarnation=cache.incarnation,
+            length=len(cache.log),
+            chain=cache.chain,
+            redactions=cache.redactions,
+            limit_entries=0,
         )
         if found.meta and not found.reset:
             return 0
@@ -76,11 +82,12 @@ def _missing(cache: Cache, found: Snapshot) -> list[NewEntry]:
     path = _path(cache)
     if (meta.path if meta else ()) != _before(path, length) or not _ends_with(path, length, len(cache.log)):
         return []
-    entries = [entry_of(message, host_id) for message, host_id in zip(cache.log, cache.ids, strict=True)]
-    before, missing = entries[:length], entries[length:]
-    if chain(entry.digest for entry in before) != (meta.chain if meta else EMPTY):
+    before = meta.chain if meta else EMPTY
+    if before != (cache.hashes[length - 1] if length else EMPTY):
         return []
-    if chain(entry.digest for entry in entries) != cache.chain:  # another release's digests
+    known = zip(cache.log[length:], cache.ids[length:], strict=True)
+    missing = [entry_of(message, host_id) for message, host_id in known]
+    if chain((entry.digest for entry in missing), before) != cache.chain:  # redacted, or another release's digests
         return []
     return missing if sum(len(data_of(entry.envelope)) for entry in missing) <= MAX_BYTES else []
 

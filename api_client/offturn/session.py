@@ -16,6 +16,7 @@ from offturn.errors import Conflict, InvalidSetting, Refused, StoreFull, StoreUn
 from offturn.holding import checked_hold
 from offturn.mirroring import Mirroring
 from offturn.overflow import Overflow, unrecognised
+from offturn.redacting import Redacting
 from offturn.showing import require_room
 from offturn.shrinking import count_of
 from offturn.store.replies import Gone, RolledBack
@@ -29,12 +30,12 @@ OPEN = "a tool group is open: covered up to the last closed one"
 LONGEST_NOTE = 4_000  # characters of a note or focus
 
 
-class Session(Mirroring):
+class Session(Mirroring, Redacting):
     """A handle, from `CompactionClient.session`; cheap, one per session and process. Its calls run one after the other.
 
     Before each model call: `record` what is new and send what `view` gives, or give your own list to `mirror` and send
     what it gives; where the provider says that it is too long, send what `overflow` gives. `phase_done` and `request` ask
-    for a compaction; `rollback` goes back to another one; `rewind` and `amend` change what was said.
+    for a compaction; `rollback` goes back to another one; `rewind` and `amend` change what was said, `redact` deletes it.
 
     Formats: `openai-chat`, the dicts of chat.completions, and `anthropic`, those of messages.create.
     Origins, who wrote a message in the user role: `human` (the default; kept word for word), `host` (material your

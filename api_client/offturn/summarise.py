@@ -67,6 +67,7 @@ class PaidInSession:
     store: SessionStore
     session: SessionKey
     incarnation: int
+    redactions: int
     progress: Progress
 
     async def get(self, key: str) -> str | None:
@@ -79,7 +80,8 @@ class PaidInSession:
         place = self.session, self.incarnation, key
         UNSAVED.add(place, value)
         with suppress(StoreUnavailable, StoreFull):  # the result itself is still good
-            await self.store.save_chunk(self.session, incarnation=self.incarnation, chunk_key=key, value=value)
+            lives = {"incarnation": self.incarnation, "redactions": self.redactions}
+            await self.store.save_chunk(self.session, **lives, chunk_key=key, value=value)
             UNSAVED.drop(place)
         self.progress.made()
 

@@ -344,3 +344,22 @@ async def test_a_frozen_server_costs_one_deadline(store: Store) -> None:
 
     assert [type(one).__name__ for one in done] == ["Recorded"] * 8 + ["View"] * 4 + ["StoreUnavailable"] * 4
     assert list(view.messages) == [human("a"), says("b"), *(human(f"{i}") for i in range(8))]
+
+
+async def test_what_was_said_after_a_redaction_comes_back_and_what_was_redacted_does_not(
+    client: CompactionClient, redis: Redis, snapshot: Snapshot
+) -> None:
+    session = handle(client)
+    await session.record([human("a"), says("secret")])
+    await session.redact([1], reason="asked for")
+    await session.view()
+    await snapshot.take()
+    await session.record(human("c"))
+    await snapshot.restore()
+    await session.record(says("d"))
+    said = [message["content"] for message in await stored(redis, "chat")]
+    assert said == ["a", "[redacted]", "c", "d"]
+    await redis.flushall()
+    with pytest.raises(Behind):
+        await session.record(human("e"))
+    assert await stored(redis, "chat") == []

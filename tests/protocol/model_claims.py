@@ -67,9 +67,10 @@ def claim(
         request_no=s.request_no,
         attempts=s.attempts,
         failures=s.failures,
+        redactions=s.redactions,
         reason=s.reason if asked else "threshold",
         focus="",
-        note="",
+        note=s.note if asked else "",
     )
     return s, reply
 

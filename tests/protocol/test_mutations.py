@@ -11,6 +11,7 @@ from offturn.store.scripts import Scripts, texts
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from tests.protocol.mutations_bounds import BOUNDS_MUTATIONS
+from tests.protocol.mutations_redacting import REDACTING_MUTATIONS
 from tests.protocol.runs import play_random
 from tests.protocol.stage import Stage
 from tests.protocol.test_traces import EVERY, play
@@ -85,7 +86,9 @@ MUTATIONS = {
     "writes into a tombstone": Mutation(
         "", "return not alive() or incarnation ~= num('incarnation')", "return false", "gone"
     ),
-    "ids overwritten": Mutation("record", "if digest ~= entry.digest then", "if false then", "ids"),
+    "ids overwritten": Mutation(
+        "record", "if digest ~= entry.digest and digest ~= FORGOTTEN then", "if false then", "ids"
+    ),
     "tail unchecked": Mutation("record", "if not linked(a.tail_length, a.tail_chain) then", "if false then", "behind"),
     "renewed by anybody": Mutation("renew", "or not holds(a.claim)", "", "renewed-too-late"),
     "renewed in another epoch": Mutation("renew", "or a.claim.epoch ~= s.epoch", "", "renewed-in-vain"),
@@ -176,7 +179,7 @@ MUTATIONS = {
     ),
 }
 
-MUTATIONS |= {name: Mutation(*fields) for name, fields in BOUNDS_MUTATIONS.items()}
+MUTATIONS |= {name: Mutation(*fields) for name, fields in {**BOUNDS_MUTATIONS, **REDACTING_MUTATIONS}.items()}
 
 
 def broken(mutation: Mutation) -> dict[str, str]:

@@ -54,6 +54,10 @@ class Format(Protocol):
         """The value two messages are compared by: no cache markers, no nulls, one shape for text content."""
         ...
 
+    def redacted(self, raw: RawMessage) -> RawMessage:
+        """What is left of a recorded message whose content is deleted: role, call ids and function names."""
+        ...
+
     def problems(self, messages: Sequence[RawMessage]) -> list[Problem]:
         """What the provider would refuse in this list: roles, first message, pairs, empty content, arguments."""
         ...

@@ -11,6 +11,7 @@ from offturn_engine.formats._edits import named, origin_of
 from offturn_engine.formats._openai_parts import FUNCTION, ROLES, Place, Places, read
 from offturn_engine.formats._openai_problems import problems
 from offturn_engine.formats._plain import plain
+from offturn_engine.formats._redacted import redacted_openai
 from offturn_engine.formats._values import Field, check_json, kind_of
 from offturn_engine.formats.base import Problem
 from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage
@@ -68,6 +69,10 @@ class OpenAIChat:
     def canonical(self, raw: RawMessage) -> Json:
         """The value two messages are compared by."""
         return canonical_openai(raw)
+
+    def redacted(self, raw: RawMessage) -> RawMessage:
+        """What is left of a recorded message whose content is deleted."""
+        return redacted_openai(raw)
 
     def problems(self, messages: Sequence[RawMessage]) -> list[Problem]:
         """What the provider would refuse in this list; calls still open at its very end under the rule `pending`."""

@@ -11,6 +11,7 @@ import typer
 
 from offturn import CompactionClient, Session, StoreUnavailable
 from offturn.links import Connector, Links
+from offturn.store.errors import NotConfirmed
 from offturn_config.errors import InvalidSetting
 from offturn_config.settings import load_client_settings
 from offturn_config.urls import parse_url, redacted
@@ -61,6 +62,8 @@ def _with(
 
     try:
         return asyncio.run(run())
+    except NotConfirmed:
+        raise
     except StoreUnavailable as error:
         where = redacted(settings.store_url)
         raise InvalidSetting(f"store {where!r}: {error}; start it, or name another with --store") from None
