@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from offturn.config import DEFAULT_WINDOW, Adopt, SessionConfig, checked_adopt, reserved_output
+from offturn.deadline import one_call
 from offturn.entries import OriginRule
+from offturn.errors import StoreUnavailable
 from offturn.health import Health, health
-from offturn.links import Connector
+from offturn.links import Connector, OnOutage
+from offturn.outbox import Undelivered
 from offturn.recipe import run
 from offturn.session import Session
 from offturn.store.dead import DeadLetter
@@ -32,18 +35,32 @@ class CompactionClient:
         self._tenant = tenant
 
     @classmethod
-    def from_url(cls, store: str, *, queue: str | None = None, tenant: str = "default", timeout: float = 2.0) -> Self:
+    def from_url(
+        cls,
+        store: str,
+        *,
+        queue: str | None = None,
+        tenant: str = "default",
+        timeout: float = 2.0,
+        on_outage: OnOutage = "degrade",
+    ) -> Self:
         """`store`: redis://, rediss://, unix://, sentinel://HOST1,HOST2/SERVICE/DB, or embedded://PATH (starts the
         embedded Valkey, or joins it).
 
-        queue: another server for the doorbell. timeout: seconds the store may take for one answer, retries included.
+        queue: another server for the doorbell. timeout: seconds one call may wait for the store, its turn and retries
+        included; what it computes, and the start of an embedded server, come on top.
+        on_outage: what sessions do while the store is away or full. `degrade`: `record` keeps the messages in this
+        process (256 or 4 MB a session, then StoreUnavailable), `view`, `mirror` and `overflow` show what it knows, and
+        what was kept is delivered once the store is back. `raise`: they raise StoreUnavailable or StoreFull.
         Raises InvalidSetting.
         """
         for url, name in ((store, "store"), (queue, "queue")):
             if url is not None:
                 parse_url(url, name)
         _check_seconds(timeout)
-        return cls(Connector(store, queue, timeout), SessionKey(tenant, "x").tenant)
+        if on_outage not in get_args(OnOutage):
+            raise InvalidSetting(f"on_outage {on_outage!r:.40}: use 'degrade' or 'raise'")
+        return cls(Connector(store, queue, timeout, on_outage), SessionKey(tenant, "x").tenant)
 
     async def __aenter__(self) -> Self:
         return self
@@ -51,11 +68,31 @@ class CompactionClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        try:
+            await self.close()
+        except StoreUnavailable as left:
+            if error is None:
+                raise
+            error.add_note(str(left))  # what the host raised goes first
 
     async def close(self) -> None:
-        """Close the connections, for good: sessions and tickets of this client raise Closed from then on."""
+        """Close the connections, for good: sessions and tickets of this client raise Closed from then on.
+
+        Messages kept while the store was away are tried once more, within the timeout. Raises StoreUnavailable, with
+        the connections closed, where some are left: `undelivered` has them.
+        """
+        if self._connector.closed:
+            return
         await self._connector.close()
+        if left := self._connector.courier.untold:
+            raise StoreUnavailable(
+                f"the client was closed with {sum(left.values())} messages of {len(left)} sessions that only this process "
+                "has: undelivered() of the client still has them"
+            )
+
+    def undelivered(self) -> list[Undelivered]:
+        """Messages of all sessions of this client that only this process has; also after `close`."""
+        return self._connector.courier.undelivered()
 
     def session(
         self,
@@ -115,7 +152,8 @@ class CompactionClient:
     async def health(self) -> Health:
         """How the store and the workers are, of all tenants; a store that does not answer is a value too. Raises StoreFault."""
         links = await self._connector.links()
-        return await health(links.redis)
+        with one_call(self._connector.timeout):
+            return await health(links.redis)
 
     async def run_due(self, *, summarizer: AnySummarizer = EXTRACTIVE) -> list[Outcome]:
         """Compact every session of this tenant that is due now, one after the other, in this process."""

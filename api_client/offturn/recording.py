@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from secrets import token_hex
 from typing import Any
 
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
 from offturn.errors import Behind, Conflict, InvalidMessage
+from offturn.outbox import Batch
 from offturn.room import session_full
 from offturn.store.replies import BehindLog, DuplicateId, Meta, OrphanResult, Overfull, RecordReply, Unexpected
 from offturn.usage import Usage
@@ -21,6 +21,11 @@ UNSURE = (
     "whether the messages were recorded is not known: make the same call again on the same session object, it takes "
     "effect once; a call from another process does so only with ids="
 )
+KEPT = (
+    "{}: the messages are kept in this process until the store takes them, and lost if it ends before: {} of {} wait, "
+    "undelivered() has them"
+)
+RESTORED = "the store had lost the newest {} messages of this session, as after a failover: they were recorded again"
 BEHIND = "the store's log is not the one this handle has read; nothing was written: look at view(), then go on"
 
 
@@ -40,17 +45,17 @@ class Measured:
         measured = Usage.from_response(usage)
         if measured is None:
             warnings = () if usage is None else ("usage was not understood: pass the SDK's response or Usage(...)",)
-            return cls(thresholds=None if meta else _levels(config, known), warnings=warnings)
+            return cls(thresholds=None if meta else levels(config, known), warnings=warnings)
         if view is not None and view.estimate:
             known = known.observe(view.estimate, measured.input_tokens, view.declared)
-        return cls(calibration=known.model_dump_json(), thresholds=_levels(config, known), event=_event(measured, view))
+        return cls(calibration=known.model_dump_json(), thresholds=levels(config, known), event=_event(measured, view))
 
     @classmethod
     def counted(cls, tokens: int, view: View, meta: Meta | None, config: SessionConfig) -> Measured:
         """From a provider's count of a request it refused: it calibrates as usage does, and was not paid."""
         known = config.calibration(meta.calibration if meta else None)
         known = known.observe(view.estimate, tokens, view.declared)
-        return cls(calibration=known.model_dump_json(), thresholds=_levels(config, known))
+        return cls(calibration=known.model_dump_json(), thresholds=levels(config, known))
 
 
 class Moved(Conflict):
@@ -58,22 +63,24 @@ class Moved(Conflict):
 
 
 class Unsure:
-    """Remembers the operation of a record whose reply was lost, so that the host's own retry is the same operation."""
+    """Remembers a record whose outcome is not known, so that the host's own retry is the same operation."""
 
     def __init__(self) -> None:
-        self._digests: tuple[str, ...] = ()
-        self._op = ""
+        self._batch: Batch | None = None
 
-    def op(self, batch: Prepared) -> str:
-        """The operation id for this batch: a new one, unless the batch before was the same and got no reply."""
-        digests = tuple(entry.digest for entry in batch.entries)
-        if not self._op or digests != self._digests:
-            self._op, self._digests = token_hex(16), digests
-        return self._op
+    def same(self, prepared: Prepared) -> Batch | None:
+        """The unsure one, if it was of these very messages."""
+        known = self._batch
+        digests = tuple(entry.digest for entry in prepared.entries)
+        return known if known and digests == tuple(entry.digest for entry in known.prepared.entries) else None
+
+    def remember(self, batch: Batch) -> None:
+        """No reply came."""
+        self._batch = batch
 
     def forget(self) -> None:
         """A reply came."""
-        self._op, self._digests = "", ()
+        self._batch = None
 
 
 def refusal(key: SessionKey, reply: RecordReply, batch: Prepared) -> Exception:
@@ -96,9 +103,10 @@ def refusal(key: SessionKey, reply: RecordReply, batch: Prepared) -> Exception:
             return Conflict("the session was purged or expired while this handle was open; nothing was written")
 
 
-def _levels(config: SessionConfig, calibration: Calibration) -> tuple[int, int, int]:
-    levels = config.thresholds(calibration)
-    return levels.soft, levels.hard, levels.growth
+def levels(config: SessionConfig, calibration: Calibration) -> tuple[int, int, int]:
+    """Trigger levels as a record carries them: soft, hard, growth, in estimate units."""
+    found = config.thresholds(calibration)
+    return found.soft, found.hard, found.growth
 
 
 def _event(measured: Usage, view: View | None) -> str:
