@@ -19,6 +19,7 @@ from offturn.errors import (
     InvalidMessage,
     InvalidPolicy,
     InvalidSetting,
+    NotRecorded,
     OffturnError,
     Refused,
     SessionFull,
@@ -32,6 +33,7 @@ from offturn.errors import (
 from offturn.health import Health
 from offturn.inspecting import Event, Generation, Status
 from offturn.oneshot import fit
+from offturn.outbox import Undelivered
 from offturn.overflow import is_overflow
 from offturn.session import Session
 from offturn.store.workers import WorkerSeen
@@ -60,6 +62,7 @@ __all__ = [
     "InvalidMessage",
     "InvalidPolicy",
     "InvalidSetting",
+    "NotRecorded",
     "OffturnError",
     "Outcome",
     "Pruned",
@@ -78,6 +81,7 @@ __all__ = [
     "SummaryRequest",
     "Superseded",
     "Ticket",
+    "Undelivered",
     "UnknownFormat",
     "UnknownPolicy",
     "UnknownVersion",

@@ -8,13 +8,14 @@ from typing import Any, Self
 
 from offturn.cache import Cache
 from offturn.config import Adopt, SessionConfig, checked_adopt
+from offturn.entries import entry_of
 from offturn.errors import Conflict, InvalidSetting, Refused
 from offturn.exporting import export
 from offturn.handle import Handle
 from offturn.links import Links
 from offturn.paths import Move, Ref, amended, place, up_to
 from offturn.room import session_full
-from offturn.store.replies import Gone, Meta, NewEntry, Overfull, PathMoved, SteerReply, Undone, UndoReply
+from offturn.store.replies import Gone, Meta, Overfull, PathMoved, SteerReply, Undone, UndoReply
 from offturn.store.replies import Recorded as Stored
 from offturn_config.keys import SessionKey
 from offturn_config.presets import load
@@ -74,7 +75,10 @@ class Moving(Handle):
         key = SessionKey(self.key.tenant, new_id)
         async with self._open(fresh=True) as (links, cache):
             meta = cache.live
-            entries = _entries(cache, None if at is None else place(cache, at) + 1)
+            stop = None if at is None else place(cache, at) + 1
+            entries = [
+                entry_of(message, i) for message, i in zip(cache.path[:stop], cache.path_ids[:stop], strict=True)
+            ]
             there = await links.store.sync(key, incarnation=0, length=0, chain="", limit_entries=0)
             if there.meta is not None:
                 raise Refused(f"session {key.member!r} exists: fork to another id")
@@ -216,21 +220,6 @@ class Moving(Handle):
         cache.stale = True
         if reply.ring:
             await links.ring(self.key, reply.request_no)
-
-
-def _entries(cache: Cache, stop: int | None) -> list[NewEntry]:
-    """The first `stop` messages of the path as they are recorded."""
-    return [
-        NewEntry.of(
-            message.raw,
-            origin=message.origin,
-            tokens=message.tokens,
-            host_id=host_id,
-            calls=[call.id for _, call in message.calls],
-            results=[result.call_id for _, result in message.results],
-        )
-        for message, host_id in zip(cache.path[:stop], cache.path_ids[:stop], strict=True)
-    ]
 
 
 def _check_turns(turns: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import dropwhile
@@ -17,6 +18,7 @@ from offturn.room import SERVER_FULL
 from offturn.store.errors import StoreFull
 from offturn.store.replies import Adopted, Committed, Meta
 from offturn.view import Options, View
+from offturn_engine.accept import accept
 from offturn_engine.compaction import Compaction
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import CannotFit
@@ -76,15 +78,18 @@ def room(config: SessionConfig, calibration: Calibration, fmt: Format, options: 
     return Room(sized, calibration.model_copy(update={"overhead": overhead}), limit, declared)
 
 
-async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
-    """The view of what the cache holds. Raises CannotFit, InvalidPolicy, and Refused for a generation not kept."""
+async def show(cache: Cache, config: SessionConfig, options: Options, *, offline: bool = False) -> View:
+    """The view of what the cache holds; `offline`: without a store to write to.
+
+    Raises CannotFit, InvalidPolicy, and Refused for a generation not kept.
+    """
     calibration = config.calibration(cache.meta.calibration if cache.meta else None)
     space = room(config, calibration, cache.fmt, options)
-    if options.generation is None and _may_adopt(cache, config):
+    if options.generation is None and not offline and _may_adopt(cache, config):
         with suppress(StoreFull):  # what is in force is still a view
             await _adopt(cache)
     shadow = config.adopt == "never"
-    own = options.generation is None and options.window in (None, config.window) and not shadow
+    own = options.generation is None and options.window in (None, config.window) and not (shadow or offline)
     tries = EMERGENCY_TRIES if own else 0
     if own and options.urgent:
         await _relieve(cache, space, options)
@@ -236,17 +241,28 @@ async def _passing(cache: Cache, base: Compaction, space: Room, options: Options
 
 async def _relieve(cache: Cache, space: Room, options: Options) -> None:
     """At the hard level, with nothing coming: a provisional generation, if that makes the view smaller."""
-    with suppress(CannotFit, StoreFull):  # then what is in force has to do, if it fits
+    with suppress(CannotFit, Refused, StoreFull):  # then what is in force has to do, if it fits
         before = render(cache.path, await cache.pointed("current"), cache.fmt).tokens
         made = await _emergency(cache, space, options)
         if made.rendering.tokens < before:
             await _publish(cache, made)
 
 
+def _accepted(
+    path: list[Message], base: Compaction, fmt: Format, space: Room, lead: tuple[RawMessage, ...]
+) -> Candidate:
+    """What gave way, fit to be committed. It gains what the request needed, so that no other gain is asked for."""
+    candidate = give_way(path, base, fmt, space, lead)
+    if rejected := accept(candidate, minimum_gain=-math.inf):
+        names = ", ".join(rejected.broken) or rejected.reason
+        raise Refused(f"no view that fits keeps every promise ({names}): a bug of offturn's, nothing was written")
+    return candidate
+
+
 async def _emergency(cache: Cache, space: Room, options: Options) -> Candidate:
-    """What is smaller than the current generation and fits now. Raises CannotFit."""
+    """What is smaller than the current generation and fits now. Raises CannotFit, and Refused for a bug of ours."""
     base = await cache.pointed("current")
-    return await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)
+    return await asyncio.to_thread(_accepted, cache.path, base, cache.fmt, space, options.lead)
 
 
 async def _publish(cache: Cache, made: Candidate) -> None:

@@ -50,7 +50,9 @@ class View:
     generation: number in force; 0 is the raw transcript
     path: the seq ranges of the log the session shows
     kind: `raw`, `compacted`, or `emergency` (made without a model so that the request fits)
-    stale: served without the store; behind: the host's list is a strict prefix of the session's
+    stale: made without the store, which was away or full, of what this process knows: what other processes did since is
+    missing, messages kept meanwhile are in it under provisional seqs, and nothing was committed or adopted. The next view
+    is tried with the store again. behind: the host's list is a strict prefix of the session's
     tokens: estimate of the whole request (system and tools included), calibrated; limit: what it may be
     prefix: leading messages that are the same as in the view before (per handle)
     tail_from: index of the first message recorded after the generation was planned

@@ -55,7 +55,8 @@ def _with(
             _refuse_missing(settings.store_url)
 
     async def run() -> T:
-        connector = Connector(settings.store_url, settings.queue_url, settings.timeout)
+        # A command that ends keeps nothing for later.
+        connector = Connector(settings.store_url, settings.queue_url, settings.timeout, on_outage="raise")
         async with CompactionClient(connector, settings.tenant) as client:
             return await work(client, connector)
 
