@@ -55,7 +55,7 @@ def install(variant: str) -> None:
     if variant in PATCHES:
         texts, build = broken(variant), scripts.Scripts.__init__
 
-        def patched(self: scripts.Scripts, redis: Redis, _: Mapping[str, str]) -> None:
-            build(self, redis, texts)
+        def patched(self: scripts.Scripts, redis: Redis, given: Mapping[str, str]) -> None:
+            build(self, redis, {name: texts.get(name, text) for name, text in given.items()})
 
         setattr(scripts.Scripts, "__init__", patched)  # noqa: B010 - a method is replaced on purpose
