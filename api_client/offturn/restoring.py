@@ -47,9 +47,7 @@ async def record_again(cache: Cache, found: Snapshot) -> int | None:
             config=config.to_json(),
             limits=config.bounds,
             calibration=meta.calibration if meta else None,
-            thresholds=(meta.soft, meta.hard, meta.growth)
-            if meta
-            else levels(config, fresh),
+            thresholds=(meta.soft, meta.hard, meta.growth) if meta else levels(config, fresh),
             pace=meta.pace if meta else config.pace(fresh),
         )
         if isinstance(reply, Recorded):
