@@ -88,7 +88,7 @@ async def test_a_session_lost_as_a_whole_is_made_again_as_it_was(
     await session.record([human("a"), says("b")])
     if looked:
         await session.view()
-    before = await redis.hmget(session.key.key("meta"), *STEERING)  # type: ignore[misc]
+    before = await redis.hmget(session.key.key("meta"), list(STEERING))  # type: ignore[misc]
     await redis.flushall()
     view = await session.view()
     config = await client.stored_config("chat")
@@ -97,7 +97,7 @@ async def test_a_session_lost_as_a_whole_is_made_again_as_it_was(
     assert config is not None
     assert (config.window, config.model) == (20_000, "gpt-x")
     assert (await session.status()).requirement == "none"
-    assert before == await redis.hmget(session.key.key("meta"), *STEERING)  # type: ignore[misc]
+    assert before == await redis.hmget(session.key.key("meta"), list(STEERING))  # type: ignore[misc]
     assert before[3:5] == [b"3", b"0"]
 
 
