@@ -58,7 +58,7 @@ BOUNDS_MUTATIONS = {
     "mend leaves in force": ("mend", "set('adopted', nearest(num('adopted')))", "", "lost"),
     "mend leaves current": ("mend", "set('current', nearest(num('current')))", "", "lost"),
     "mend breaks the line": ("mend", "set(field, cjson.encode(g))", "", "lost-between"),
-    "mend asks for nothing": ("mend", "local ring = ask()", "local ring = false", "lost-first"),
+    "mend asks for nothing": ("mend", "ring = ask()", "", "lost-first"),
     "rollback to a lost one": ("rollback", "not there(a.target)", "not gen(a.target)", "lost-target"),
     "no hourly limit of the policy": (
         "claim",
@@ -69,6 +69,7 @@ BOUNDS_MUTATIONS = {
     "no interval": ("claim", "recent[#recent] + num('interval')", "now", "interval"),
     "idle at once": ("", "and not (silent() and num('doze') > now)", "", "idle-silence"),
     "idle for ever": ("claim", "set('doze', 0)", "", "idle-silence"),
+    "idle is forgotten": ("", "(at == doze or doze <= now)", "at == doze", "idle-later"),
     "idle hides what is due": ("record", "local ring = ask(broken)", "local ring = ask()", "idle"),
     "a word does not break the silence": (
         "record",

@@ -281,8 +281,11 @@ end
 
 local function score() return not newborn and tonumber(redis.call('ZSCORE', DUE, MEMBER) or nil) end
 
--- in the set only for the end of a silence?
-local function silent() return num('doze') > 0 and score() == num('doze') end
+-- in the set only for the end of a silence? also one that has ended, and whose job a limit has put off
+local function silent()
+  local at, doze = score(), num('doze')
+  return doze > 0 and at and (at == doze or doze <= now)
+end
 
 local function due() return (score() or false) and not (silent() and num('doze') > now) end
 
