@@ -105,7 +105,7 @@ def configure(
     incarnation: int,
     config: str,
     thresholds: tuple[int, int, int],
-    limits: tuple[int, int] | None = None,
+    limits: tuple[int, int, int] | None = None,
     pace: Pace | None = None,
 ) -> tuple[State, SteerReply]:
     if op in dict(s.ops):

@@ -20,7 +20,7 @@ from offturn.store.replies import (
     UndoReply,
 )
 from offturn.store.scripted import Scripted, header_of
-from offturn.store.state import Pace
+from offturn.store.state import Bounds, Pace
 from offturn_config.keys import SessionKey
 from offturn_engine.ranges import Ranges
 
@@ -49,7 +49,7 @@ class HostScripts(Scripted):
         redactions: int = 0,
         expect: int | None = None,
         config: str = "{}",
-        limits: tuple[int, int] | None = None,
+        limits: Bounds | None = None,
         calibration: str | None = None,
         thresholds: tuple[int, int, int] | None = None,
         pace: Pace | None = None,
@@ -58,7 +58,7 @@ class HostScripts(Scripted):
         """Append entries, once per `op`. A first record creates the session and stores `config` and `limits` by value.
 
         `tail_length`, `tail_chain`: what the caller knows to be acknowledged, and `redactions` when it read that.
-        `limits`: TTL in ms, bytes of the log; 0: none. `thresholds`: soft, hard, growth in
+        `limits`: see Bounds. `thresholds`: soft, hard, growth in
         estimate units. `pace`: see there. `usage`: JSON for an event.
         """
         args = {
@@ -151,7 +151,7 @@ class HostScripts(Scripted):
         incarnation: int,
         config: str,
         thresholds: tuple[int, int, int],
-        limits: tuple[int, int] | None = None,
+        limits: Bounds | None = None,
         pace: Pace | None = None,
         calibration: str = "",
     ) -> SteerReply:

@@ -1,5 +1,5 @@
 -- Replace the stored configuration and its thresholds. Jobs that run under the one before are superseded.
--- a: op, incarnation, config, thresholds, calibration ('': nothing learnt yet), limits? {ttl, quota}, pace? {hourly, interval, idle_ms, idle_floor}
+-- a: op, incarnation, config, thresholds, calibration ('': nothing learnt yet), limits? {ttl, quota, too_dense}, pace? {hourly, interval, idle_ms, idle_floor}
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end
