@@ -138,3 +138,17 @@ async def test_a_slow_summarizer_and_fast_growth_start_earlier(client: Compactio
         assert meta is not None
         levels[learns] = meta.soft
     assert levels[True] < levels[False]
+
+
+async def test_a_view_smaller_than_the_store_takes_it_for_is_not_looked_at_again_and_again(
+    client: CompactionClient, redis: Redis
+) -> None:
+    session = client.session("tiers", format="openai-chat", window=WINDOW * 5, policy="claude-code")
+    await session.record(talk(4))
+    meta = session.key.key("meta")
+    soft = int(await redis.hget(meta, "soft") or 0)  # type: ignore[misc]
+    await redis.hset(meta, "path_tokens", str(soft))  # type: ignore[misc]  # as a handle with another ruler records
+    await session.record(talk(1, 4))
+
+    assert await client.run_due() == [Skipped(reason="below_trigger")]
+    assert await client.run_due() == []
