@@ -82,9 +82,8 @@ class Redacting(Handle):
         primary has it, make the same call again.
         """
         async with self._open(fresh=True) as (links, cache):
-            incarnation = (
-                cache.incarnation or cache.next_incarnation - 1
-            )  # a tombstone's, where a purge was not confirmed
+            # Else a tombstone's, where a purge was not confirmed.
+            incarnation = cache.incarnation or cache.next_incarnation - 1
             reply = await self._once(lambda _: links.store.purge(self.key, incarnation=incarnation))
             self._cache = self._last = None
             self._unsure.forget()

@@ -16,7 +16,11 @@ from tests.packaging.sources import PACKAGES, ROOT, shipped
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-MODULE_OF = {"genai-prices": "genai_prices", "pydantic-settings": "pydantic_settings"}
+MODULE_OF = {
+    "genai-prices": "genai_prices",
+    "pydantic-settings": "pydantic_settings",
+    "vl-convert-python": "vl_convert",
+}
 
 
 def _modules_of(lines: list[str]) -> set[str]:
@@ -26,6 +30,7 @@ def _modules_of(lines: list[str]) -> set[str]:
 BASE = _modules_of(PROJECT["dependencies"])
 EMBEDDED = _modules_of(EXTRAS["embedded"])
 WORKER = _modules_of(EXTRAS["worker"])
+PLOT = _modules_of(EXTRAS["plot"])
 
 BROUGHT_BY_BOTH_SDKS = {"httpx2"}  # their transport, whose errors reach us raw
 
@@ -34,7 +39,7 @@ ALLOWED = {
     "offturn_engine": BASE,
     "offturn": BASE | EMBEDDED,
     "offturn_models": BASE | WORKER | BROUGHT_BY_BOTH_SDKS,
-    "offturn_worker": BASE | EMBEDDED | WORKER,
+    "offturn_worker": BASE | EMBEDDED | WORKER | PLOT,
 }
 FOR_TESTS_OF_HOSTS = "testing"  # offturn.testing may use the runner of the host's tests
 
@@ -60,7 +65,7 @@ def test_imports_are_found_wherever_they_are() -> None:
     assert imported(source) == {"a", "c", "h"}
 
 
-@pytest.mark.parametrize("dependency", sorted(BASE | EMBEDDED | WORKER))
+@pytest.mark.parametrize("dependency", sorted(BASE | EMBEDDED | WORKER | PLOT))
 def test_shipped_code_imports_each_declared_dependency(dependency: str) -> None:
     users = [path for package in PACKAGES for path in shipped(package) if dependency in _foreign(path)]
     assert users, f"{dependency} is declared, and nothing that is shipped imports it"

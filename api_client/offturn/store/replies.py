@@ -160,7 +160,7 @@ class Blocked(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limited(Reply):
-    """As many automatic compactions as an hour may have: due again when the first of them is an hour old."""
+    """As many automatic compactions as an hour may have, or too soon after the last one: due again when that is over."""
 
     remaining_ms: int
 
