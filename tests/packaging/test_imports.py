@@ -16,7 +16,7 @@ from tests.packaging.sources import PACKAGES, ROOT, shipped
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-MODULE_OF = {"pydantic-settings": "pydantic_settings"}
+MODULE_OF = {"pydantic-settings": "pydantic_settings", "vl-convert-python": "vl_convert"}
 
 
 def _modules_of(lines: list[str]) -> set[str]:
@@ -26,6 +26,7 @@ def _modules_of(lines: list[str]) -> set[str]:
 BASE = _modules_of(PROJECT["dependencies"])
 EMBEDDED = _modules_of(EXTRAS["embedded"])
 WORKER = _modules_of(EXTRAS["worker"])
+PLOT = _modules_of(EXTRAS["plot"])
 
 BROUGHT_BY_BOTH_SDKS = {"httpx2"}  # their transport, whose errors reach us raw
 
@@ -34,7 +35,7 @@ ALLOWED = {
     "offturn_engine": BASE,
     "offturn": BASE | EMBEDDED,
     "offturn_models": BASE | WORKER | BROUGHT_BY_BOTH_SDKS,
-    "offturn_worker": BASE | EMBEDDED | WORKER,
+    "offturn_worker": BASE | EMBEDDED | WORKER | PLOT,
 }
 FOR_TESTS_OF_HOSTS = "testing"  # offturn.testing may use the runner of the host's tests
 
@@ -60,7 +61,7 @@ def test_imports_are_found_wherever_they_are() -> None:
     assert imported(source) == {"a", "c", "h"}
 
 
-@pytest.mark.parametrize("dependency", sorted(BASE | EMBEDDED | WORKER))
+@pytest.mark.parametrize("dependency", sorted(BASE | EMBEDDED | WORKER | PLOT))
 def test_shipped_code_imports_each_declared_dependency(dependency: str) -> None:
     users = [path for package in PACKAGES for path in shipped(package) if dependency in _foreign(path)]
     assert users, f"{dependency} is declared, and nothing that is shipped imports it"
@@ -72,6 +73,12 @@ def test_no_import_is_undeclared(package: str) -> None:
         f"{path.relative_to(ROOT)}: {name}" for path in shipped(package) for name in _foreign(path) - ALLOWED[package]
     }
     assert not undeclared, f"not among what installs {package}"
+
+
+def test_what_draws_is_asked_for_only_where_something_is_drawn() -> None:
+    users = [path.name for path in shipped("offturn_worker") if PLOT & _foreign(path)]
+    assert users == ["plotting.py"]
+    assert "\nimport vl_convert" not in (ROOT / "worker/offturn_worker/plotting.py").read_text()
 
 
 def test_settings_alone_read_the_environment() -> None:
