@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test lint policy-mutants docs lock clean
+.PHONY: setup demo test faults lint policy-mutants docs lock clean
 
 setup: .venv/.installed
 
@@ -20,6 +20,9 @@ demo: setup
 test: setup
 	@$(if $(ARGS),:,echo "==> all tests: about 5 minutes on two cores; the end says how long they took and why any is skipped" >&2)
 	@$(BIN)/python -m pytest -n 2 --durations=5 $(ARGS)
+
+faults: setup
+	@$(BIN)/python -m tests.faults.kit $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 lint: setup
 	@$(BIN)/ruff check .

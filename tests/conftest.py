@@ -68,6 +68,13 @@ async def client(redis: Redis, valkey_url: str) -> AsyncIterator[CompactionClien
 
 
 @pytest.fixture
+async def strict(redis: Redis, valkey_url: str) -> AsyncIterator[CompactionClient]:
+    """A client of an empty store that raises in an outage."""
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT, on_outage="raise") as opened:
+        yield opened
+
+
+@pytest.fixture
 def lines() -> Iterator[Callable[[], list[dict[str, Any]]]]:
     """What the process logs, parsed."""
     root, stream = logging.getLogger(), io.StringIO()

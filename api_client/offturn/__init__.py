@@ -19,8 +19,10 @@ from offturn.errors import (
     InvalidMessage,
     InvalidPolicy,
     InvalidSetting,
+    NotRecorded,
     OffturnError,
     Refused,
+    SessionFull,
     StoreFault,
     StoreFull,
     StoreUnavailable,
@@ -31,6 +33,7 @@ from offturn.errors import (
 from offturn.health import Health
 from offturn.inspecting import Event, Generation, Status
 from offturn.oneshot import fit
+from offturn.outbox import Undelivered
 from offturn.overflow import is_overflow
 from offturn.session import Session
 from offturn.store.workers import WorkerSeen
@@ -59,12 +62,14 @@ __all__ = [
     "InvalidMessage",
     "InvalidPolicy",
     "InvalidSetting",
+    "NotRecorded",
     "OffturnError",
     "Outcome",
     "Pruned",
     "Recorded",
     "Refused",
     "Session",
+    "SessionFull",
     "Skipped",
     "Status",
     "StoreFault",
@@ -76,6 +81,7 @@ __all__ = [
     "SummaryRequest",
     "Superseded",
     "Ticket",
+    "Undelivered",
     "UnknownFormat",
     "UnknownPolicy",
     "UnknownVersion",

@@ -11,10 +11,13 @@ from typing import Literal
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
 from offturn.errors import Conflict, Refused
+from offturn.restoring import record_again
+from offturn.store.entries import Redaction
 from offturn.store.errors import StoreFault
 from offturn.store.replies import LogEntry, Mended, Meta, Recorded
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
+from offturn_engine.chain import digest, link
 from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
@@ -25,12 +28,25 @@ KEPT_GENERATIONS = 16  # parsed records per handle, as many as the store keeps
 KEPT_PASSING = 4
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What was recorded, the log's length and chain hash after it, and after how many redactions."""
+
+    batch: Prepared
+    length: int
+    chain: str
+    redactions: int
+
+
 @dataclass(slots=True)
 class Cache:
-    """The log as read so far (`chain` is its chain hash), the newest meta, and parsed generations.
+    """The log as read so far (`chain` is its chain hash, `hashes` those after each message), the newest meta, and parsed generations.
 
-    `stale`: the store is known to have more. `lost`: it no longer has what was read before. `mended`: so
-    many generations had no record any more. `forms` are the log's
+    `opened`: what a first record would store. `meta` belongs to a log that was read to its end.
+    `stale`: the store is known to have more. `lost`: it no longer has what was read before. `restored`: so many messages
+    were recorded again in a store that had lost them. `mended`: so many generations had no record
+    any more. `waiting`: seqs, at the end of the path, of messages that are not in
+    the store yet. `forms` are the log's
     messages as they are compared with a host's list. `passing` are records of views that were made for one call and not
     committed: the host may hand those back too. `seen`: seqs that this handle's host has been shown, or has recorded.
     """
@@ -38,7 +54,9 @@ class Cache:
     store: SessionStore
     key: SessionKey
     fmt: Format
+    opened: SessionConfig
     incarnation: int = 0
+    redactions: int = 0
     next_incarnation: int = 1
     chain: str = ""
     meta: Meta | None = None
@@ -46,7 +64,12 @@ class Cache:
     lost: bool = False
     seen: Ranges = ()
     mended: int = 0
+    restored: int = 0
+    unread: list[Unread] = field(default_factory=list)
+    partial: bool = False
+    waiting: tuple[int, int] = (0, 0)
     log: list[Message] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
     forms: list[Form] = field(default_factory=list)
     generations: OrderedDict[tuple[int, str], Compaction] = field(default_factory=OrderedDict)
@@ -84,32 +107,51 @@ class Cache:
         """The host's ids of the path's messages."""
         return [host_id for low, high in self._ranges() for host_id in self.ids[low:high]]
 
+    @property
+    def recorded_from(self) -> int:
+        """From this seq to the log's end this handle has recorded since it read `meta`: it is on the path."""
+        return len(self.log) if self.partial else (self.meta.log_len if self.meta else 0)
+
     def _ranges(self) -> Iterator[tuple[int, int]]:
         yield from self.meta.path if self.meta else ()
+        yield self.waiting
 
     async def refresh(self) -> Meta | None:
         """Read what is new; None where the session does not exist (yet, or any more).
 
+        What the store had and has lost is recorded again first, where that is sure to be right.
         Raises Conflict where the session holds another format than this handle was opened with, StoreFault where the
         log ends before its length.
         """
         while True:
             snapshot = await self.store.sync(
-                self.key, incarnation=self.incarnation, length=len(self.log), chain=self.chain, touch=True
+                self.key,
+                incarnation=self.incarnation,
+                length=len(self.log),
+                chain=self.chain,
+                redactions=self.redactions,
+                touch=True,
             )
             meta = snapshot.meta
+            if self.log and (meta is None or snapshot.reset):
+                again = await record_again(self, snapshot)
+                if again is not None:
+                    self.restored += again
+                    continue
             if meta is None:
-                self._forget(0)
+                self._forget(0, lost=True)
                 self.next_incarnation, self.stale = snapshot.next_incarnation, False
                 return None
             if snapshot.reset or meta.incarnation != self.incarnation:
-                self._forget(meta.incarnation)
-            self.meta = meta
-            self._check_format()
+                self._forget(meta.incarnation, lost=not self._only_redacted(meta))
+            self.redactions = meta.redactions
+            self._check_format(meta)
             for entry in snapshot.entries:
                 self._read(entry)
+            self.partial = snapshot.more
             if not snapshot.more:
-                self.stale = False
+                self.meta, self.stale = meta, False
+                self._check_unread()
                 return meta
             if not snapshot.entries:
                 raise StoreFault(
@@ -124,13 +166,17 @@ class Cache:
         """
         self.stale = True
         self.seen = union(self.seen, ranges_of(reply.seqs))
-        if reply.incarnation != (self.incarnation or self.next_incarnation) or reply.first_seq != len(self.log):
+        if reply.incarnation != (self.incarnation or self.next_incarnation):
             return
         self.incarnation = reply.incarnation
+        if reply.first_seq != len(self.log):
+            if reply.length > len(self.log):
+                new = [i for i, seq in enumerate(reply.seqs) if seq >= reply.first_seq]
+                self.unread.append(Unread(batch.only(new), reply.length, reply.chain, self.redactions))
+            return
         for message, entry, seq in zip(batch.messages, batch.entries, reply.seqs, strict=True):
             if seq == len(self.log):
-                self._add(message.placed(seq, reply.at), entry.host_id)
-        self.chain = reply.chain
+                self._add(message.placed(seq, reply.at), entry.host_id, link(self.chain, entry.digest))
         meta = self.meta
         if meta is None or (reply.current, reply.epoch) != (meta.current, meta.epoch):
             return
@@ -148,6 +194,13 @@ class Cache:
             request_no=reply.request_no,
             blocked=reply.blocked,
         )
+
+    def place_of(self, batch: Prepared, start: int) -> int | None:
+        """Seq of the first of these messages where all of them follow each other in the log, from `start` on."""
+        wanted, log = [entry.digest for entry in batch.entries], self.log[start:]
+        found = [digest(message.raw, message.origin, i) for message, i in zip(log, self.ids[start:], strict=True)]
+        places = (n for n in range(len(found) - len(wanted) + 1) if found[n : n + len(wanted)] == wanted)
+        return next((start + n for n in places if wanted), None)
 
     async def generation(self, number: int) -> Compaction:
         """A generation's record; 0 is the raw transcript. Raises Refused for one that is not kept."""
@@ -194,32 +247,48 @@ class Cache:
         if len(self.generations) > KEPT_GENERATIONS:
             self.generations.popitem(last=False)
 
-    def _check_format(self) -> None:
-        config = self.config
-        if config is not None and config.format != self.fmt.name:
+    def _check_unread(self) -> None:
+        """Is what was acknowledged in the log that was read now?"""
+        if not self.unread:
+            return
+        (last, self.unread) = (self.unread[-1], [])
+        if last.redactions == self.redactions:  # else hashes cannot be compared
+            self.lost = self.lost or self.hashes[last.length - 1 : last.length] != [last.chain]
+
+    def _check_format(self, meta: Meta) -> None:
+        config = SessionConfig.from_json(meta.config)
+        if config.format != self.fmt.name:
             raise Conflict(
                 f"session {self.key.member!r} holds {config.format!r} messages and was opened with format "
                 f"{self.fmt.name!r}: open it with the one it was created with"
             )
-        if config is not None and config.fmt is not self.fmt:  # the session's policy measures, whatever this handle has
+        if config.fmt is not self.fmt:  # the session's policy measures, whatever this handle has
             self.fmt = config.fmt
             self.log = [replace(message, tokens=self.fmt.estimate(message.raw)) for message in self.log]
 
     def _read(self, entry: LogEntry) -> None:
         message = self.fmt.parse(entry.raw, index=entry.seq, origin=entry.origin)
-        self._add(message.placed(entry.seq, entry.at), entry.host_id)
-        self.chain = entry.chain
+        self._add(message.placed(entry.seq, entry.at), entry.host_id, entry.chain, entry.redacted)
 
-    def _add(self, message: Message, host_id: str | None) -> None:
+    def _add(self, message: Message, host_id: str | None, after: str, redacted: Redaction | None = None) -> None:
         self.log.append(message)
+        self.hashes.append(after)
+        self.chain = after
         self.ids.append(host_id)
-        self.forms.append(Form(message.raw, self.fmt))
+        self.forms.append(Form(message.raw, self.fmt, was=redacted.size if redacted else None))
 
-    def _forget(self, incarnation: int) -> None:
-        self.lost = self.lost or bool(self.log)
+    def _only_redacted(self, meta: Meta) -> bool:
+        """Are all messages that were read still at their places, though some without their content?"""
+        same = meta.incarnation == self.incarnation and meta.log_len >= len(self.log)
+        return same and meta.redactions != self.redactions
+
+    def _forget(self, incarnation: int, *, lost: bool) -> None:
+        self.lost = self.lost or (lost and bool(self.log or self.unread))
         self.incarnation = incarnation
+        self.redactions = 0
         self.chain = ""
         self.meta = None
-        self.seen = ()
-        for known in (self.log, self.ids, self.forms, self.generations, self.passing):
+        self.partial = False
+        self.seen = () if lost else self.seen
+        for known in (self.log, self.ids, self.forms, self.hashes, self.unread, self.generations, self.passing):
             known.clear()

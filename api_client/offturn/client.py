@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from offturn.config import DEFAULT_WINDOW, Adopt, SessionConfig, checked_adopt, reserved_output
+from offturn.deadline import one_call
 from offturn.entries import OriginRule
+from offturn.errors import StoreUnavailable
 from offturn.health import Health, health
-from offturn.links import Connector
+from offturn.links import Connector, OnOutage
+from offturn.outbox import Undelivered
 from offturn.recipe import run
 from offturn.session import Session
 from offturn.store.dead import DeadLetter
@@ -34,11 +37,23 @@ class CompactionClient:
         self._forced = {} if autocompact_pct is None else {"trigger.pct_override": autocompact_pct}
 
     @classmethod
-    def from_url(cls, store: str, *, queue: str | None = None, tenant: str = "default", timeout: float = 2.0) -> Self:
+    def from_url(
+        cls,
+        store: str,
+        *,
+        queue: str | None = None,
+        tenant: str = "default",
+        timeout: float = 2.0,
+        on_outage: OnOutage = "degrade",
+    ) -> Self:
         """`store`: redis://, rediss://, unix://, sentinel://HOST1,HOST2/SERVICE/DB, or embedded://PATH (starts the
         embedded Valkey, or joins it).
 
-        queue: another server for the doorbell. timeout: seconds the store may take for one answer, retries included.
+        queue: another server for the doorbell. timeout: seconds one call may wait for the store, its turn and retries
+        included; what it computes, and the start of an embedded server, come on top.
+        on_outage: what sessions do while the store is away or full. `degrade`: `record` keeps the messages in this
+        process (256 or 4 MB a session, then StoreUnavailable), `view`, `mirror` and `overflow` show what it knows, and
+        what was kept is delivered once the store is back. `raise`: they raise StoreUnavailable or StoreFull.
         OFFTURN_AUTOCOMPACT_PCT, the one variable read here, is the policy parameter `trigger.pct_override` of every
         session that is created. Raises InvalidSetting.
         """
@@ -46,7 +61,9 @@ class CompactionClient:
             if url is not None:
                 parse_url(url, name)
         _check_seconds(timeout)
-        connector = Connector(store, queue, timeout)
+        if on_outage not in get_args(OnOutage):
+            raise InvalidSetting(f"on_outage {on_outage!r:.40}: use 'degrade' or 'raise'")
+        connector = Connector(store, queue, timeout, on_outage)
         return cls(connector, SessionKey(tenant, "x").tenant, load_trigger_settings().autocompact_pct)
 
     async def __aenter__(self) -> Self:
@@ -55,11 +72,31 @@ class CompactionClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        try:
+            await self.close()
+        except StoreUnavailable as left:
+            if error is None:
+                raise
+            error.add_note(str(left))  # what the host raised goes first
 
     async def close(self) -> None:
-        """Close the connections, for good: sessions and tickets of this client raise Closed from then on."""
+        """Close the connections, for good: sessions and tickets of this client raise Closed from then on.
+
+        Messages kept while the store was away are tried once more, within the timeout. Raises StoreUnavailable, with
+        the connections closed, where some are left: `undelivered` has them.
+        """
+        if self._connector.closed:
+            return
         await self._connector.close()
+        if left := self._connector.courier.untold:
+            raise StoreUnavailable(
+                f"the client was closed with {sum(left.values())} messages of {len(left)} sessions that only this process "
+                "has: undelivered() of the client still has them"
+            )
+
+    def undelivered(self) -> list[Undelivered]:
+        """Messages of all sessions of this client that only this process has; also after `close`."""
+        return self._connector.courier.undelivered()
 
     def session(
         self,
@@ -119,7 +156,8 @@ class CompactionClient:
     async def health(self) -> Health:
         """How the store and the workers are, of all tenants; a store that does not answer is a value too. Raises StoreFault."""
         links = await self._connector.links()
-        return await health(links.redis)
+        with one_call(self._connector.timeout):
+            return await health(links.redis)
 
     async def run_due(self, *, summarizer: AnySummarizer = EXTRACTIVE) -> list[Outcome]:
         """Compact every session of this tenant that is due now, one after the other, in this process."""

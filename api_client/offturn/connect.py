@@ -31,7 +31,7 @@ LOST = (ConnectionError, TimeoutError, BusyLoadingError, ReadOnlyError, OSError)
 async def open_redis(url: str, *, timeout: float, setting: str = "OFFTURN_STORE_URL") -> Redis:  # noqa: ASYNC109 - socket option
     """A client of the server at `url`; `timeout` is seconds for one connect and one reply. Values are bytes.
 
-    `embedded://PATH` starts the server or joins the one that runs there; closing the client stops what it started.
+    `embedded://PATH` starts the server or joins the one that runs there; the last client to close stops it.
     Other servers are not contacted before the first command. Raises InvalidSetting naming `setting`.
     """
     address = parse_url(url, setting)

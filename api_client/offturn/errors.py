@@ -7,6 +7,7 @@
     ├── StoreFault         the store refused a command or has lost data: permissions, eviction, a bug
     ├── UnknownVersion     another release wrote what is stored; nothing was changed
     ├── Conflict           an id came again with other content, a list that is not this session's, a path that moved, a purged session
+    │   └── NotRecorded    the store refused messages that were kept while it was away: `Session.undelivered` has them
     ├── Behind             the store has lost, or another host has changed, what this host acknowledged
     ├── InvalidMessage     a message no provider would take: index, field, remedy; nothing was stored
     ├── CannotFit          the last human message and the system prompt alone exceed the window, or for the provider they do
@@ -30,6 +31,7 @@ __all__ = [
     "InvalidMessage",
     "InvalidPolicy",
     "InvalidSetting",
+    "NotRecorded",
     "OffturnError",
     "Refused",
     "SessionFull",
@@ -44,6 +46,20 @@ __all__ = [
 
 class Conflict(OffturnError):
     """What the host says contradicts what the session holds; nothing was written."""
+
+
+class NotRecorded(Conflict):
+    """The store is back and refused `count` messages that were kept while it was away; said once, at the next call.
+
+    Nothing of that call was done: make it again.
+    """
+
+    def __init__(self, count: int, why: str) -> None:
+        self.count = count
+        super().__init__(
+            f"{count} messages kept while the store was away were refused when it was back ({why}): undelivered() of "
+            "this session has them; nothing of this call was done, make it again"
+        )
 
 
 class Behind(OffturnError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from secrets import token_hex
@@ -10,18 +11,21 @@ from typing import TypeVar
 
 from offturn.cache import Cache
 from offturn.config import SessionConfig
+from offturn.deadline import holding, is_over, one_call
 from offturn.entries import OriginRule
 from offturn.errors import StoreUnavailable
 from offturn.links import Connector, Links
+from offturn.outbox import Batch
 from offturn.recording import Unsure
 from offturn.shrinking import Shrinking
 from offturn.view import View
 from offturn_config.keys import SessionKey
+from offturn_engine.formats.base import Format
 
 T = TypeVar("T")
 
 
-class Handle:
+class Handle(ABC):
     """What every operation of a session needs. Its calls run one after the other."""
 
     def __init__(
@@ -33,33 +37,58 @@ class Handle:
         self._origin = origin
         self._window_given = window_given
         self._lock = asyncio.Lock()
+        self._outbox = connector.courier.outbox(key)
         self._cache: Cache | None = None
         self._last: View | None = None
         self._unsure = Unsure()
         self._shrinking = Shrinking()
 
+    @property
+    def _fmt(self) -> Format:
+        """How messages are read and measured: as the session has it, where that is known."""
+        return self._cache.fmt if self._cache else self._config.fmt
+
     def __repr__(self) -> str:
         return f"Session({self.key.member!r})"
 
     @asynccontextmanager
-    async def _open(self, *, fresh: bool = False) -> AsyncIterator[tuple[Links, Cache]]:
-        """This handle's turn, with what it knows of the session; `fresh`: as the store has it now."""
-        async with self._lock:
-            links = await self._connector.links()
-            if self._cache is None or self._cache.store is not links.store:
-                self._cache = Cache(links.store, self.key, self._config.fmt)
-            if fresh or self._cache.stale:
-                await self._cache.refresh()
-            yield links, self._cache
+    async def _open(
+        self, *, fresh: bool = False, before: Batch | None = None, report: bool = True
+    ) -> AsyncIterator[tuple[Links, Cache]]:
+        """This handle's turn, with what it knows of the session; `fresh`: as the store has it now.
+
+        What waits in the outbox is delivered first; of a record, `before`, what was said earlier. `report`: a host calls,
+        who is told what was refused. The deadline of the call starts here, after an embedded server has.
+        """
+        links = await self._connector.links()
+        timeout = self._connector.timeout
+        with one_call(timeout):
+            async with holding(self._lock, timeout):
+                if self._cache is None or self._cache.store is not links.store:
+                    self._cache = Cache(links.store, self.key, self._fmt, self._config)
+                cache = self._cache
+                if cache.stale:
+                    await cache.refresh()
+                    fresh = False
+                if self._outbox.waiting:
+                    async with holding(self._outbox.lock, timeout):
+                        fresh = await self._deliver(links, cache, before) or fresh
+                if report:
+                    self._outbox.report()
+                if fresh or cache.stale:
+                    await cache.refresh()
+                yield links, cache
+
+    @abstractmethod
+    async def _deliver(self, links: Links, cache: Cache, before: Batch | None) -> bool:
+        """Record what was kept; was there anything?"""
 
     async def _once(self, write: Callable[[str], Awaitable[T]], op: str = "") -> T:
-        """Send a write under one operation id, and again after a lost reply, within the client's timeout."""
+        """Send a write under one operation id, and again after a lost reply, within the call's deadline."""
         op = op or token_hex(16)
         try:
-            async with asyncio.timeout(self._connector.timeout):
-                try:
-                    return await write(op)
-                except StoreUnavailable:
-                    return await write(op)
-        except TimeoutError:
-            raise StoreUnavailable(f"the store did not answer within {self._connector.timeout} s") from None
+            return await write(op)
+        except StoreUnavailable:
+            if is_over():
+                raise StoreUnavailable(f"the store did not answer within {self._connector.timeout} s") from None
+            return await write(op)

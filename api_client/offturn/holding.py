@@ -27,20 +27,22 @@ class Holding(Appending):
         async with self._open(fresh=True) as (_, cache):
             return await self._show(cache, replace(options, urgent=urgent))
 
-    async def _show(self, cache: Cache, options: Options) -> View:
+    async def _show(self, cache: Cache, options: Options, *, stale: str = "") -> View:
+        """The view; `stale`: the warning of one that is made without the store."""
         config = cache.config or self._config
         options, limited = self._shrinking.limited(config, options)
-        view = await show(cache, config, options)
+        view = await show(cache, config, options, offline=bool(stale))
         same = 0
         for old, new in zip(self._last.messages if self._last else (), view.messages, strict=False):
             if old != new:
                 break
             same += 1
         warnings = (*view.warnings, *limited, *self._warnings(cache), *_losses(cache))
-        warnings += cache.meta.warnings if cache.meta else ()
+        warnings += (stale,) if stale else (cache.meta.warnings if cache.meta else ())
         cache.lost, cache.mended = False, 0
         cache.saw((0, len(cache.log)))
-        self._last = replace(view, prefix=same, warnings=warnings)
+        name = f"{view.id}+{cache.waiting[1] - cache.waiting[0]}" if stale else view.id
+        self._last = replace(view, id=name, prefix=same, warnings=warnings, stale=bool(stale))
         return self._last
 
     async def _held(self, options: Options, hold: float) -> bool:

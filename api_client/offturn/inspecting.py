@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from offturn.cache import Cache
@@ -12,6 +13,7 @@ from offturn.health import UNATTENDED
 from offturn.loading import requirement
 from offturn.store.dead import counted
 from offturn.store.replies import Event
+from offturn_engine.compaction import UNPRICED, Compaction, Economics
 from offturn_engine.handles import parse_handle
 from offturn_engine.messages import Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from offturn_engine.ranges import Ranges, length
@@ -54,7 +56,7 @@ class Status:
 class Generation:
     """One kept generation. `covered`: seq ranges its summary accounts for; `in_force`: the view shows it.
 
-    `replaces`: what was current at its commit. `tokens_after`: estimate of its view's messages, uncalibrated. `at`: ms
+    `replaces`: what was current at its commit. `economics`: what it cost and saves. `tokens_after`: estimate of its view's messages, uncalibrated. `at`: ms
     of the server's clock.
     """
 
@@ -68,6 +70,7 @@ class Generation:
     in_force: bool
     current: bool
     at: int
+    economics: Economics = UNPRICED
 
 
 def status(cache: Cache) -> Status:
@@ -95,8 +98,8 @@ def status(cache: Cache) -> Status:
     )
 
 
-def generations(cache: Cache) -> list[Generation]:
-    """Oldest first."""
+def generations(cache: Cache, records: Mapping[int, Compaction]) -> list[Generation]:
+    """Oldest first; `records` by number, as far as they are known."""
     meta = cache.meta
     if meta is None:
         return []
@@ -112,6 +115,7 @@ def generations(cache: Cache) -> list[Generation]:
             in_force=number == meta.adopted,
             current=number == meta.current,
             at=info.at,
+            economics=records[number].economics if number in records else UNPRICED,
         )
         for number, info in sorted(meta.generations.items())
     ]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn_engine.messages import Message
+
+if TYPE_CHECKING:
+    from offturn.cache import Cache
 
 NEWEST = 200  # messages that growth is measured over
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from redis.asyncio import Redis
+from redis.exceptions import TimeoutError as TimedOut
 
 from offturn.beating import about_in_process, process_name
 from offturn.connect import open_redis
+from offturn.courier import Courier
+from offturn.deadline import QUEUE_SHARE, waiting
 from offturn.doorbell import Doorbell
 from offturn.errors import Closed
 from offturn.store.errors import StoreFault, StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
 from offturn.store.workers import Workers
 from offturn_config.keys import SessionKey
+
+OnOutage = Literal["degrade", "raise"]
 
 CLOSED = "the client of this session is closed: open a new one with CompactionClient.from_url"
 
@@ -35,7 +40,7 @@ class Links:
     async def ring(self, key: SessionKey, request_no: int) -> None:
         """Ring, if that is possible now: the session is due in the store, and every worker's sweep rings again."""
         try:
-            async with asyncio.timeout(self.timeout):
+            async with waiting(self.timeout / QUEUE_SHARE):
                 await self.doorbell.ring(key, request_no)
         except (TimeoutError, StoreUnavailable, StoreFull, StoreFault):
             return
@@ -45,12 +50,15 @@ class Links:
         await Workers(self.redis).beat(process_name(), about_in_process())
 
     async def close(self) -> None:
-        """Close the connections; an embedded server that this process started stops."""
+        """Close the connections; an embedded server that nobody else uses stops."""
         await self.closing.aclose()
 
 
 class _Timely:
-    """The part of a Redis client that the store uses, with one deadline over a command and all its retries."""
+    """The part of a Redis client that the store uses, with one deadline over a command and all its retries.
+
+    Inside a call of a host it is what that call has left.
+    """
 
     def __init__(self, redis: Redis, timeout: float) -> None:
         self._redis = redis
@@ -61,8 +69,14 @@ class _Timely:
         """Raises TimeoutError, which the store maps to StoreUnavailable, and Closed."""
         if self._closed:  # redis-py would connect again, for a ticket say, and nobody would close that
             raise Closed(CLOSED)
-        async with asyncio.timeout(self._timeout):
+        async with waiting(self._timeout):
             return await self._redis.execute_command(*args, **options)  # type: ignore[no-untyped-call]
+
+    def pipeline(self, **options: Any) -> Any:
+        """As Redis.pipeline; each reply has the socket's deadline."""
+        if self._closed:
+            raise Closed(CLOSED)
+        return self._redis.pipeline(**options)
 
     def close(self) -> None:
         """Refuse what comes from now on."""
@@ -75,14 +89,19 @@ class _Timely:
 
 @dataclass(slots=True)
 class Connector:
-    """Opens the links once. `queue` None: the store's server serves the queue too."""
+    """Opens the links once. `queue` None: the store's server serves the queue too. on_outage: see `from_url`."""
 
     store_url: str = field(repr=False)
     queue_url: str | None = field(repr=False)
     timeout: float
+    on_outage: OnOutage = "degrade"
     closed: bool = False
+    courier: Courier = field(init=False)
     _links: Links | None = None
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def __post_init__(self) -> None:
+        self.courier = Courier(self.timeout)
 
     async def links(self) -> Links:
         """Raises InvalidSetting for a URL that cannot work, and Closed; a server that is away shows at the first command."""
@@ -94,12 +113,15 @@ class Connector:
             return self._links
 
     async def close(self) -> None:
-        """Close what is open, for good."""
+        """Deliver what was kept, as far as one more try does it, and close what is open, for good."""
+        if not self.closed:
+            await self.courier.close()
         async with self._opening:
             self.closed = True
             links, self._links = self._links, None
             if links is not None:
-                await links.close()
+                with suppress(TimedOut):  # of a connection whose other end reads nothing; it is dropped all the same
+                    await links.close()
 
     async def _open(self) -> Links:
         async with AsyncExitStack() as opened:  # a queue that cannot be opened must not leave the store open

@@ -26,7 +26,8 @@ class Job:
     """One claimed session as read. `limits` are in estimate units; `chain` is the chain hash at `length`.
 
     `wanted`: the trigger rule still asks for it. `pressing`: do without the model rather than wait for it, because it
-    has failed often enough, or the view is at the hard level.
+    has failed often enough, or the view is at the hard level. `model`: the one the host calls; `factor`: real tokens of an
+    estimated one.
     """
 
     path: list[Message]
@@ -40,6 +41,8 @@ class Job:
     path_tokens: int
     wanted: bool
     pressing: bool
+    model: str | None
+    factor: float
 
 
 def requirement(meta: Meta) -> Requirement:
@@ -69,12 +72,13 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         await store.mend(key, incarnation=claim.incarnation, nonce=token_hex(16))
         return await _gone(key, store, claim, "base_gone")
     newest = max(entries, key=lambda e: e.seq, default=None)  # not the last one where a message was replaced
+    calibration = config.calibration(meta.calibration)
     return Job(
         path=await asyncio.to_thread(_parsed, entries, fmt),
         base=base,
         fmt=fmt,
         policy=config.policy,
-        limits=config.estimates(config.calibration(meta.calibration)),
+        limits=config.estimates(calibration),
         reason=cast("Reason", claim.reason),
         length=newest.seq + 1 if newest else 0,
         chain=newest.chain if newest else "",
@@ -83,6 +87,8 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         or meta.asked > meta.served
         or (needed != "none" and not (meta.parked or meta.blocked)),
         pressing=needed == "hard" or claim.attempts + claim.failures >= config.policy.failure.attempts,
+        model=config.model,
+        factor=calibration.factor,
     )
 
 

@@ -17,7 +17,6 @@ from offturn_engine.match import (
     Match,
     Shape,
     holds_summary,
-    is_system,
     match,
     match_ids,
     path_shape,
@@ -27,6 +26,7 @@ from offturn_engine.match import (
 from offturn_engine.messages import RawMessage
 from offturn_engine.ranges import Ranges
 from offturn_engine.realign import Realigned, realign
+from offturn_engine.render import is_system
 
 
 @dataclass(frozen=True, slots=True)

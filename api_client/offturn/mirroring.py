@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from offturn.away import Away
 from offturn.cache import Cache
 from offturn.entries import Ids, Prepared, prepare
-from offturn.errors import Conflict, InvalidMessage
-from offturn.holding import Holding, checked_hold
+from offturn.errors import Conflict, InvalidMessage, StoreFull, StoreUnavailable
+from offturn.holding import checked_hold
 from offturn.links import Links
 from offturn.matching import Recognised, leading, recognise
 from offturn.moving import BUSY, Moving
@@ -34,7 +35,7 @@ APART = (
 )
 
 
-class Mirroring(Holding, Moving):
+class Mirroring(Away, Moving):
     """The part of a session that follows a host's list."""
 
     async def mirror(
@@ -72,11 +73,14 @@ class Mirroring(Holding, Moving):
         """
         options = Options(window=window, max_output=max_output, system=system, tools=tools)
         seconds = checked_hold(hold)
-        async with self._open(fresh=True) as (links, cache):
-            found, warnings = await self._mirrored(links, cache, history, ids, usage, partial)
-            options = replace(options, lead=found.system)
-            view = None if seconds else await self._show(cache, options)
-        view = view or await self._viewed(options, seconds)
+        try:
+            async with self._open(fresh=True) as (links, cache):
+                found, warnings = await self._mirrored(links, cache, history, ids, usage, partial)
+                options = replace(options, lead=found.system)
+                view = None if seconds else await self._show(cache, options)
+            view = view or await self._viewed(options, seconds)
+        except (StoreUnavailable, StoreFull) as error:
+            return await self._mirror_away(error, history, ids, usage, partial, options)
         return replace(view, behind=found.behind, warnings=(*warnings, *view.warnings))
 
     async def _mirrored(
@@ -86,8 +90,7 @@ class Mirroring(Holding, Moving):
         warnings: tuple[str, ...] = ()
         for tries_left in reversed(range(TRIES)):
             found = await recognise(cache, history, ids, partial)
-            measured = self._measured(cache, usage)
-            new, start = found.new, found.start
+            new = found.new
             if found.other is not None:
                 told = await self._follow(links, cache, found, found.other, ids)
                 if told is None:
@@ -97,9 +100,8 @@ class Mirroring(Holding, Moving):
                 warnings, new = told, ()
             if not new and usage is None:
                 break
-            batch = prepare(new, None if ids is None or not new else ids[start:], cache.fmt, self._origin, start)
             try:
-                await self._record(links, cache, batch, measured, len(cache.log) if new else None)
+                await self._record(links, cache, self._mirrored_batch(cache, new, found.start, ids, usage))
                 break
             except Moved:
                 if not tries_left:

@@ -1,4 +1,4 @@
-"""What moves, copies, ends or steers a session. Nothing of the log is changed or deleted, but by `purge`."""
+"""What moves, copies or steers a session. Nothing of the log is changed or deleted."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any, Self
 
 from offturn.cache import Cache
 from offturn.config import Adopt, SessionConfig, checked_adopt
+from offturn.entries import entry_of
 from offturn.errors import Conflict, InvalidSetting, Refused
 from offturn.exporting import export
 from offturn.handle import Handle
 from offturn.links import Links
 from offturn.paths import Move, Ref, amended, place, up_to
 from offturn.room import session_full
-from offturn.store.replies import Gone, Meta, NewEntry, Overfull, PathMoved, SteerReply, Undone, UndoReply
+from offturn.store.replies import Gone, Meta, Overfull, PathMoved, SteerReply, Undone, UndoReply
 from offturn.store.replies import Recorded as Stored
 from offturn_config.keys import SessionKey
 from offturn_config.presets import load
@@ -74,7 +75,10 @@ class Moving(Handle):
         key = SessionKey(self.key.tenant, new_id)
         async with self._open(fresh=True) as (links, cache):
             meta = cache.live
-            entries = _entries(cache, None if at is None else place(cache, at) + 1)
+            stop = None if at is None else place(cache, at) + 1
+            entries = [
+                entry_of(message, i) for message, i in zip(cache.path[:stop], cache.path_ids[:stop], strict=True)
+            ]
             there = await links.store.sync(key, incarnation=0, length=0, chain="", limit_entries=0)
             if there.meta is not None:
                 raise Refused(f"session {key.member!r} exists: fork to another id")
@@ -101,18 +105,6 @@ class Moving(Handle):
         config = SessionConfig.from_json(meta.config)
         return type(self)(key, config, self._connector, self._origin, self._window_given)
 
-    async def purge(self) -> None:
-        """Delete the session: log, generations, replies and events. Its id may be used again, for a new session.
-
-        Handles that were open before get a Conflict at their next write; a running job ends without a result.
-        """
-        async with self._open(fresh=True) as (links, cache):
-            incarnation = cache.incarnation
-            if cache.meta is not None:
-                await self._once(lambda _: links.store.purge(self.key, incarnation=incarnation))
-            self._cache = self._last = None
-            self._unsure.forget()
-
     async def cancel(self) -> None:
         """Withdraw what was requested; a running job is superseded. Automatic triggers go on as before."""
         await self._steer(lambda links, cache, op: links.store.cancel(self.key, op=op, incarnation=cache.incarnation))
@@ -134,7 +126,8 @@ class Moving(Handle):
     ) -> None:
         """Change what the first record stored; None: as it is. A running job is superseded.
 
-        overrides: parameters of `policy`, or of the session's own. model: another one forgets what usage has taught.
+        overrides: parameters of `policy`, or of the session's own. model: another one forgets what usage has taught;
+        so does a policy that measures in another way.
         The view stays the same until the next compaction. Raises UnknownPolicy, InvalidPolicy, InvalidSetting.
         """
         async with self._open(fresh=True) as (links, cache):
@@ -147,7 +140,8 @@ class Moving(Handle):
                 model=old.model if model is None else model,
                 adopt=old.adopt if adopt is None else checked_adopt(adopt),
             )
-            learnt = (meta.calibration or "") if new.model == old.model else ""
+            comparable = (new.model, new.fmt) == (old.model, old.fmt)
+            learnt = (meta.calibration or "") if comparable else ""
             known = new.calibration(learnt)
             levels = new.thresholds(known)
             reply = await self._once(
@@ -168,7 +162,7 @@ class Moving(Handle):
     async def export(self) -> AsyncIterator[dict[str, Any]]:
         """Everything, as JSON values: one of kind `session`, then each `message` of the log, then each `generation`.
 
-        Messages carry `seq`, `on_path`, `origin`, `id` and `at`; they hold content. Raises Refused where nothing is
+        Messages carry `seq`, `on_path`, `origin`, `id`, `at` and `redacted` (why, or None); they hold content. Raises Refused where nothing is
         recorded.
         """
         async with self._open(fresh=True) as (links, cache):
@@ -226,21 +220,6 @@ class Moving(Handle):
         cache.stale = True
         if reply.ring:
             await links.ring(self.key, reply.request_no)
-
-
-def _entries(cache: Cache, stop: int | None) -> list[NewEntry]:
-    """The first `stop` messages of the path as they are recorded."""
-    return [
-        NewEntry.of(
-            message.raw,
-            origin=message.origin,
-            tokens=message.tokens,
-            host_id=host_id,
-            calls=[call.id for _, call in message.calls],
-            results=[result.call_id for _, result in message.results],
-        )
-        for message, host_id in zip(cache.path[:stop], cache.path_ids[:stop], strict=True)
-    ]
 
 
 def _check_turns(turns: object) -> None:

@@ -17,17 +17,20 @@ from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
 from offturn.outlasting import OUTAGE_SECONDS, outlasting
 from offturn.progress import Progress
+from offturn.remote import Remote
 from offturn.stopping import stop
 from offturn.store.errors import StoreFull, StoreUnavailable, UnknownVersion
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
 from offturn.store.sessions import SessionStore
-from offturn.summarise import PaidInSession, Unavailable, summarise
+from offturn.summarise import PaidInSession, Unavailable
 from offturn.summarizer import AnySummarizer
+from offturn.writing import Means, priced, write
 from offturn_config.errors import OffturnError
 from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
 from offturn_engine.compaction import Compaction
 from offturn_engine.draft import Candidate
+from offturn_engine.economics import PriceOf, unpriced
 from offturn_engine.errors import UnknownFormat
 from offturn_engine.fallback import fall_back
 from offturn_engine.outcome import (
@@ -65,11 +68,14 @@ async def run(
     worker_id: str = "",
     patience: float = math.inf,
     hourly: int | None = None,
+    prices: PriceOf = unpriced,
+    remote: Remote | None = None,
 ) -> Outcome:
     """Compact one session if it is due and free.
 
     A result outlasts an outage of a minute. patience: seconds without progress after which the job ends. hourly: automatic
-    compactions a session may have an hour.
+    compactions a session may have an hour. prices: for the account in the record. remote: endpoints for policies that let
+    a provider compact.
     Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
     unexpected error is raised too, after the session was handed back with a delay.
     """
@@ -80,7 +86,7 @@ async def run(
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
     try:
-        outcome = await _while_held(key, store, claim, summarizer, lease_ms, patience)
+        outcome = await _while_held(key, store, claim, Means(summarizer, prices, remote), lease_ms, patience)
     except StoreUnavailable:
         raise
     except OffturnError as error:
@@ -99,9 +105,7 @@ async def run(
     return outcome
 
 
-async def _compact(
-    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, progress: Progress
-) -> Outcome:
+async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Means, progress: Progress) -> Outcome:
     job = await load(key, store, claim)
     if not isinstance(job, Job):
         return job
@@ -117,13 +121,14 @@ async def _compact(
         reason=job.reason,
         focus=claim.focus,
         note=claim.note,
-        failures=claim.attempts - 1,
+        failures=claim.attempts + claim.failures - 1,
     )
     if isinstance(planned, Skip):
         return _undone(planned.reason)
     if isinstance(planned, PruneOnly):
-        return await _publish(key, store, claim, job, planned.candidate)
-    written = await summarise(planned, summarizer, PaidInSession(store, key, claim.incarnation, progress))
+        return await _publish(key, store, claim, job, means, planned.candidate)
+    paid = PaidInSession(store, key, claim.incarnation, claim.redactions, progress)
+    planned, written = await write(planned, job, means, paid)
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
         cause: Cause = "limit" if written.kind == LIMITED else "provider"
         return Failed(kind=written.kind, retry_after=written.retry_after, cause=cause)
@@ -132,7 +137,7 @@ async def _compact(
         if candidate is None:
             kept: Cause = "provider" if written.try_again else "job"
             return Failed(kind=written.kind, retry_after=written.retry_after, cause=kept)
-        return await _publish(key, store, claim, job, candidate, fallback=written.kind)
+        return await _publish(key, store, claim, job, means, candidate, fallback=written.kind)
     told = partial(
         apply,
         planned,
@@ -140,19 +145,27 @@ async def _compact(
         spent=written.spent,
         model=written.model,
         head_trimmed=written.head_trimmed,
+        opaque=written.opaque,
     )
-    outcome = await _publish(key, store, claim, job, await asyncio.to_thread(told))
+    outcome = await _publish(key, store, claim, job, means, await asyncio.to_thread(told))
     return replace(outcome, masked=written.masked) if isinstance(outcome, Compacted) else outcome
 
 
 async def _publish(
-    key: SessionKey, store: SessionStore, claim: Claim, job: Job, candidate: Candidate, *, fallback: str = ""
+    key: SessionKey,
+    store: SessionStore,
+    claim: Claim,
+    job: Job,
+    means: Means,
+    candidate: Candidate,
+    *,
+    fallback: str = "",
 ) -> Outcome:
     if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=job.policy.size.minimum_gain):
         if rejected.broken:
             return Failed(kind=rejected.reason)
         return _undone(TOO_DENSE if rejected.reason == TOO_DENSE else NO_GAIN)
-    reply = await _commit(key, store, claim, job, candidate)
+    reply = await _commit(key, store, claim, job, means, candidate)
     if reply == Refused(why="fuller"):
         # An emergency covered more while the model was paid: put the summary over all of it.
         now = await outlasting(partial(load, key, store, claim))
@@ -160,7 +173,7 @@ async def _publish(
             candidate = await asyncio.to_thread(widen, candidate, now.path, now.base.covered)
             if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=-math.inf):
                 return Failed(kind=rejected.reason)
-            reply = await _commit(key, store, claim, replace(now, base=job.base), candidate)
+            reply = await _commit(key, store, claim, replace(now, base=job.base), means, candidate)
     if not isinstance(reply, Committed):
         return Superseded(reason=reply.why if isinstance(reply, Refused) else "gone")
     return _published(reply.number, candidate.compaction, fallback)
@@ -171,7 +184,10 @@ def _undone(reason: str) -> Outcome:
     return Failed(kind=TOO_DENSE) if reason == TOO_DENSE else Skipped(reason=reason)
 
 
-async def _commit(key: SessionKey, store: SessionStore, claim: Claim, job: Job, candidate: Candidate) -> CommitReply:
+async def _commit(
+    key: SessionKey, store: SessionStore, claim: Claim, job: Job, means: Means, candidate: Candidate
+) -> CommitReply:
+    economics = await asyncio.to_thread(priced, job, means.prices, candidate)
     commit = partial(
         store.commit,
         key,
@@ -180,7 +196,7 @@ async def _commit(key: SessionKey, store: SessionStore, claim: Claim, job: Job, 
         base=job.base.number,
         chain_length=job.length,
         chain=job.chain,
-        compaction=candidate.compaction,
+        compaction=candidate.compaction.model_copy(update={"economics": economics}),
         at_tokens=job.path_tokens,
         claim=claim,
         op=token_hex(16),
@@ -205,11 +221,11 @@ def _published(number: int, record: Compaction, fallback: str) -> Outcome:
 
 
 async def _while_held(
-    key: SessionKey, store: SessionStore, claim: Claim, summarizer: AnySummarizer, lease_ms: int, patience: float
+    key: SessionKey, store: SessionStore, claim: Claim, means: Means, lease_ms: int, patience: float
 ) -> Outcome:
     """Work while the lease is renewed; a lost lease, and no progress, close whatever is open, a model's stream included."""
     progress = Progress()
-    work = asyncio.create_task(_compact(key, store, claim, summarizer, progress))
+    work = asyncio.create_task(_compact(key, store, claim, means, progress))
     lease = asyncio.create_task(_renew(key, store, claim, lease_ms))
     stalled = asyncio.create_task(progress.stalled(patience))
     try:

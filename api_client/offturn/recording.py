@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from secrets import token_hex
 from typing import Any
 
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
 from offturn.errors import Behind, Conflict, InvalidMessage
 from offturn.learning import Seen
+from offturn.outbox import Batch
 from offturn.room import session_full
 from offturn.store.replies import BehindLog, DuplicateId, Meta, OrphanResult, Overfull, RecordReply, Unexpected
 from offturn.store.state import Pace
@@ -24,6 +24,11 @@ UNSURE = (
     "whether the messages were recorded is not known: make the same call again on the same session object, it takes "
     "effect once; a call from another process does so only with ids="
 )
+KEPT = (
+    "{}: the messages are kept in this process until the store takes them, and lost if it ends before: {} of {} wait, "
+    "undelivered() has them"
+)
+RESTORED = "the store had lost the newest {} messages of this session, as after a failover: they were recorded again"
 BEHIND = "the store's log is not the one this handle has read; nothing was written: look at view(), then go on"
 
 
@@ -48,7 +53,7 @@ class Measured:
             warnings = () if usage is None else ("usage was not understood: pass the SDK's response or Usage(...)",)
             first = meta is None
             return cls(
-                thresholds=_levels(config, known) if first else None,
+                thresholds=levels(config, known) if first else None,
                 pace=config.pace(known) if first else None,
                 warnings=warnings,
             )
@@ -56,7 +61,7 @@ class Measured:
             known = known.observe(view.estimate, measured.input_tokens, view.declared)
         return cls(
             calibration=known.model_dump_json(),
-            thresholds=_levels(config, known, seen),
+            thresholds=levels(config, known, seen),
             pace=config.pace(known),
             event=_event(measured, view),
         )
@@ -66,7 +71,7 @@ class Measured:
         """From a provider's count of a request it refused: it calibrates as usage does, and was not paid."""
         known = config.calibration(meta.calibration if meta else None)
         known = known.observe(view.estimate, tokens, view.declared)
-        return cls(calibration=known.model_dump_json(), thresholds=_levels(config, known))
+        return cls(calibration=known.model_dump_json(), thresholds=levels(config, known))
 
 
 class Moved(Conflict):
@@ -74,22 +79,24 @@ class Moved(Conflict):
 
 
 class Unsure:
-    """Remembers the operation of a record whose reply was lost, so that the host's own retry is the same operation."""
+    """Remembers a record whose outcome is not known, so that the host's own retry is the same operation."""
 
     def __init__(self) -> None:
-        self._digests: tuple[str, ...] = ()
-        self._op = ""
+        self._batch: Batch | None = None
 
-    def op(self, batch: Prepared) -> str:
-        """The operation id for this batch: a new one, unless the batch before was the same and got no reply."""
-        digests = tuple(entry.digest for entry in batch.entries)
-        if not self._op or digests != self._digests:
-            self._op, self._digests = token_hex(16), digests
-        return self._op
+    def same(self, prepared: Prepared) -> Batch | None:
+        """The unsure one, if it was of these very messages."""
+        known = self._batch
+        digests = tuple(entry.digest for entry in prepared.entries)
+        return known if known and digests == tuple(entry.digest for entry in known.prepared.entries) else None
+
+    def remember(self, batch: Batch) -> None:
+        """No reply came."""
+        self._batch = batch
 
     def forget(self) -> None:
         """A reply came."""
-        self._op, self._digests = "", ()
+        self._batch = None
 
 
 def refusal(key: SessionKey, reply: RecordReply, batch: Prepared) -> Exception:
@@ -112,11 +119,12 @@ def refusal(key: SessionKey, reply: RecordReply, batch: Prepared) -> Exception:
             return Conflict("the session was purged or expired while this handle was open; nothing was written")
 
 
-def _levels(config: SessionConfig, calibration: Calibration, seen: Seen | None = None) -> tuple[int, int, int]:
-    levels = config.thresholds(calibration)
+def levels(config: SessionConfig, calibration: Calibration, seen: Seen | None = None) -> tuple[int, int, int]:
+    """Trigger levels as a record carries them: soft, hard, growth, in estimate units."""
+    found = config.thresholds(calibration)
     if seen and config.policy.trigger.learn_start:
-        levels = early(levels, milliseconds=seen.milliseconds, growth=seen.growth, largest=seen.largest)
-    return levels.soft, levels.hard, levels.growth
+        found = early(found, milliseconds=seen.milliseconds, growth=seen.growth, largest=seen.largest)
+    return found.soft, found.hard, found.growth
 
 
 def _event(measured: Usage, view: View | None) -> str:

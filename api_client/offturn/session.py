@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from offturn import inspecting
-from offturn.errors import Conflict, InvalidSetting, Refused
+from offturn.deadline import one_call
+from offturn.entries import listed, prepare
+from offturn.errors import Conflict, InvalidSetting, Refused, StoreFull, StoreUnavailable
 from offturn.holding import checked_hold
 from offturn.mirroring import Mirroring
 from offturn.overflow import Overflow, unrecognised
+from offturn.redacting import Redacting
 from offturn.showing import require_room
+from offturn.shrinking import count_of
 from offturn.store.replies import Gone, RolledBack
 from offturn.ticket import Ticket
 from offturn.view import Options, View
@@ -26,12 +30,12 @@ OPEN = "a tool group is open: covered up to the last closed one"
 LONGEST_NOTE = 4_000  # characters of a note or focus
 
 
-class Session(Mirroring):
+class Session(Mirroring, Redacting):
     """A handle, from `CompactionClient.session`; cheap, one per session and process. Its calls run one after the other.
 
     Before each model call: `record` what is new and send what `view` gives, or give your own list to `mirror` and send
     what it gives; where the provider says that it is too long, send what `overflow` gives. `phase_done` and `request` ask
-    for a compaction; `rollback` goes back to another one; `rewind` and `amend` change what was said.
+    for a compaction; `rollback` goes back to another one; `rewind` and `amend` change what was said, `redact` deletes it.
 
     Formats: `openai-chat`, the dicts of chat.completions, and `anthropic`, those of messages.create.
     Origins, who wrote a message in the user role: `human` (the default; kept word for word), `host` (material your
@@ -42,8 +46,12 @@ class Session(Mirroring):
     Handles such as `m181` stand in a view for what it left out; `recall` gives the text behind one, to a person or to
     the model by a tool of yours.
 
+    While the store is away `record` keeps the messages in this process, and `view`, `mirror` and `overflow` give a view
+    of what it knows (`View.stale`): see `CompactionClient.from_url`, on_outage. What was kept is recorded, in order, before
+    the next call that finds the store back, and by the client in the background. All other methods need the store.
     Every method may raise StoreUnavailable (no answer within the client's timeout), StoreFull, StoreFault, Closed,
-    UnknownVersion, and Conflict where the session holds another format.
+    UnknownVersion, and Conflict where the session holds another format; NotRecorded, once, where the store refused what
+    was kept.
     """
 
     async def view(
@@ -70,7 +78,11 @@ class Session(Mirroring):
         take a larger window, or record an answer ("That was too long, please send a file."): answered, it may be cut.
         """
         options = Options(window=window, max_output=max_output, system=system, tools=tools, generation=generation)
-        return await self._viewed(options, checked_hold(hold))
+        seconds = checked_hold(hold)
+        try:
+            return await self._viewed(options, seconds)
+        except (StoreUnavailable, StoreFull) as error:
+            return await self._view_away(error, options)
 
     async def overflow(self, error_or_response: Any, *, sent: View, pending: object = ()) -> View:
         """A smaller view, after the provider said that `sent` was too long: send that instead.
@@ -90,12 +102,24 @@ class Session(Mirroring):
             raise unrecognised(error_or_response)
         if not isinstance(sent, View):
             raise InvalidSetting(f"sent is a {type(sent).__name__}: give the View that was sent")
-        async with self._open(fresh=True) as (links, cache):
-            added = await self._catch_up(links, cache, said, sent, pending)
-            config = cache.config or self._config
-            view = await self._show(cache, self._shrinking.next(cache, config, said, sent, added))
-            self._shrinking.made(view)
-            return view
+        prepared = prepare(listed(pending), None, self._fmt, self._origin)
+        digests = tuple(entry.digest for entry in prepared.entries)
+        batch = self._batch(prepared.after(self._shrinking.known(digests)), None)
+        # Whether what was sent held what is pending is not known, so its count teaches nothing where something is.
+        count = None if digests else count_of(said, sent)
+        try:
+            async with self._open(fresh=True) as (links, cache):
+                if batch.prepared.entries or (count and cache.meta):
+                    await self._record(links, cache, batch, (count, sent) if count else None)
+                    if cache.stale:
+                        await cache.refresh()
+                self._shrinking.pending = digests or self._shrinking.pending
+                view = await self._show(cache, self._smaller(cache, said, sent, batch))
+        except (StoreUnavailable, StoreFull) as error:
+            self._keep_pending(error, batch, digests)
+            view = await self._overflow_away(error, said, sent, batch)
+        self._shrinking.made(view)
+        return view
 
     async def phase_done(
         self, note: str = "", *, history: Sequence[Any] | None = None, usage: Any = None, focus: str | None = None
@@ -105,11 +129,13 @@ class Session(Mirroring):
         history: the host's list, mirrored first. With a tool group open it covers up to the last closed one, and a
         warning of the ticket says so. Raises what `mirror` and `request` raise.
         """
-        if history is not None:
-            await self.mirror(history, usage=usage)
-        elif usage is not None:
-            await self.record([], usage=usage)
-        return await self._request("phase", focus, note)
+        await self._connector.links()
+        with one_call(self._connector.timeout):
+            if history is not None:
+                await self.mirror(history, usage=usage)
+            elif usage is not None:
+                await self.record([], usage=usage)
+            return await self._request("phase", focus, note)
 
     async def request(self, reason: str = "manual", *, focus: str | None = None) -> Ticket:
         """Ask for a compaction. The ticket tells what becomes of it.
@@ -155,7 +181,9 @@ class Session(Mirroring):
     async def generations(self) -> list[inspecting.Generation]:
         """The generations kept, oldest first; 0, the raw transcript, is always there and not listed."""
         async with self._open(fresh=True) as (_, cache):
-            return inspecting.generations(cache)
+            numbers = list(cache.meta.generations) if cache.meta else []
+            found = [(number, await cache.find(number)) for number in numbers]
+            return inspecting.generations(cache, {number: record for number, record in found if record})
 
     async def events(self, after: str | None = None, *, limit: int = 1_000) -> list[inspecting.Event]:
         """What happened to the session, oldest first: names, numbers and sizes, never content.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import dropwhile
@@ -11,22 +12,27 @@ from secrets import token_hex
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.errors import Refused
+from offturn.remote import usable
+from offturn.request_options import provider_options, provider_warnings
 from offturn.room import SERVER_FULL
 from offturn.store.errors import StoreFull
 from offturn.store.replies import Adopted, Committed, Meta
 from offturn.view import Options, View
+from offturn_engine.accept import accept
 from offturn_engine.compaction import Compaction
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import CannotFit
+from offturn_engine.formats.anthropic import Anthropic
 from offturn_engine.formats.base import Format
 from offturn_engine.groups import group_is_open
-from offturn_engine.match import is_system
 from offturn_engine.messages import Message, RawMessage
+from offturn_engine.notes import SYSTEM_NOTE, with_note
 from offturn_engine.plan import emergency
-from offturn_engine.render import Item, Rendering, render
-from offturn_engine.tokens import Calibration, estimate_message
+from offturn_engine.render import Item, Rendering, is_system, render
+from offturn_engine.tokens import Calibration, estimate_message, estimate_text
 
 EMERGENCY_TRIES = 3
+NOTE_ROOM = max(estimate_text(note) for note in SYSTEM_NOTE.values())
 GAVE_WAY = "generation {} does not fit the window and gave way: pass window=offturn.ANY_WINDOW to see it as it is"
 
 
@@ -72,15 +78,18 @@ def room(config: SessionConfig, calibration: Calibration, fmt: Format, options: 
     return Room(sized, calibration.model_copy(update={"overhead": overhead}), limit, declared)
 
 
-async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
-    """The view of what the cache holds. Raises CannotFit, InvalidPolicy, and Refused for a generation not kept."""
+async def show(cache: Cache, config: SessionConfig, options: Options, *, offline: bool = False) -> View:
+    """The view of what the cache holds; `offline`: without a store to write to.
+
+    Raises CannotFit, InvalidPolicy, and Refused for a generation not kept.
+    """
     calibration = config.calibration(cache.meta.calibration if cache.meta else None)
     space = room(config, calibration, cache.fmt, options)
-    if options.generation is None and _may_adopt(cache, config):
+    if options.generation is None and not offline and _may_adopt(cache, config):
         with suppress(StoreFull):  # what is in force is still a view
             await _adopt(cache)
     shadow = config.adopt == "never"
-    own = options.generation is None and options.window in (None, config.window) and not shadow
+    own = options.generation is None and options.window in (None, config.window) and not (shadow or offline)
     tries = EMERGENCY_TRIES if own else 0
     if own and options.urgent:
         await _relieve(cache, space, options)
@@ -88,8 +97,8 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
     while True:
         chosen = options.generation
         shown = await (cache.pointed("adopted") if chosen is None else cache.generation(chosen))
-        rendering = _led(render(cache.path, shown, cache.fmt), options.lead)
-        if rendering.tokens <= space.messages or not cache.path:
+        rendering = _seen(cache, shown, options)
+        if rendering.tokens + _apart(shown, options) <= space.messages or not cache.path:
             break
         if not tries:
             shown, rendering = await _passing(cache, shown, space, options)
@@ -105,7 +114,11 @@ async def show(cache: Cache, config: SessionConfig, options: Options) -> View:
         except StoreFull:
             tries, gave_way = 0, (SERVER_FULL,)
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)
-    return replace(view, warnings=(*view.warnings, *gave_way))
+    asked, unmet = provider_options(space.config, cache.path), provider_warnings(config)
+    opaque, fallen = usable(shown, rendering.items, config)
+    at = next((i for i, item in enumerate(rendering.items) if item.kind == "summary"), 0)
+    warnings = (*view.warnings, *unmet, *fallen, *gave_way)
+    return replace(view, request_options=asked, opaque=opaque, opaque_at=at, warnings=warnings)
 
 
 async def require_room(cache: Cache, number: int) -> None:
@@ -128,7 +141,8 @@ def build(
     meta: Meta | None, shown: Compaction, rendering: Rendering, space: Room, options: Options, fmt: Format
 ) -> View:
     """A View value from what was rendered. Raises CannotFit."""
-    space.require(rendering.tokens)
+    noted = _apart(shown, options)
+    space.require(rendering.tokens + noted)
     warnings = []
     if rendering.closed:
         warnings.append(f"{rendering.closed} tool calls without a recorded result were closed in this view")
@@ -138,20 +152,21 @@ def build(
     identity = f"{meta.incarnation}.{meta.revision[0]}.{meta.revision[1]}.{meta.log_len}" if meta else "0"
     return View(
         messages=rendering.messages,
-        system=options.system,
+        system=with_note(options.system, shown.system_note),
         format=fmt.name,
         generation=shown.number,
         path=meta.path if meta else (),
         kind="emergency" if emergency_view else ("raw" if shown.number == 0 else "compacted"),
-        tokens=space.calibration.real(rendering.tokens),
+        tokens=space.calibration.real(rendering.tokens + noted),
         limit=space.limit,
         tail_from=next((i for i, item in enumerate(rendering.items) if item.seq >= shown.seen), len(rendering.items)),
         tail_edits=len(shown.edits),
         warnings=tuple(warnings),
         id=identity,
         estimate=rendering.tokens,
-        declared=space.declared,
+        declared=space.declared + noted,
         options=options,
+        breakpoints=fmt.name == Anthropic.name and space.config.policy.after.cache == "system_and_3",
     )
 
 
@@ -159,8 +174,9 @@ def give_way(
     path: list[Message], base: Compaction, fmt: Format, space: Room, lead: tuple[RawMessage, ...]
 ) -> Candidate:
     """The emergency candidate that fits with this lead. Raises CannotFit, in real tokens."""
+    note = NOTE_ROOM if space.config.policy.after.system_note or base.system_note else 0
     raw = render(path, base, fmt)
-    more = _led(raw, lead).tokens - raw.tokens
+    more = _led(raw, lead, base.system_note).tokens - raw.tokens + note
     usable = space.messages - more
     limits = replace(space.config.estimates(space.calibration), usable=usable)
     try:
@@ -169,13 +185,26 @@ def give_way(
         raise CannotFit(space.calibration.real(error.tokens + more), space.limit) from None
 
 
-def _led(rendering: Rendering, lead: tuple[RawMessage, ...]) -> Rendering:
-    """With the host's own leading system messages in place of the recorded ones."""
+def _led(rendering: Rendering, lead: tuple[RawMessage, ...], note: str) -> Rendering:
+    """With the host's own leading system messages in place of the recorded ones, the note on the first of them."""
     if not lead:
         return rendering
     rest = dropwhile(lambda item: is_system(item.raw), rendering.items)
-    own = (Item(raw, -1, "message", estimate_message(raw)) for raw in lead)
+    noted = (with_note(lead[0], note), *lead[1:])
+    own = (Item(raw, -1, "message", estimate_message(raw)) for raw in noted)
     return replace(rendering, items=(*own, *rest))
+
+
+def _seen(cache: Cache, shown: Compaction, options: Options) -> Rendering:
+    """What goes out as messages. The note stands once: on a system prompt given apart, else on the first system message."""
+    record = shown if options.system is None else shown.model_copy(update={"system_note": ""})
+    return _led(render(cache.path, record, cache.fmt), options.lead, record.system_note)
+
+
+def _apart(shown: Compaction, options: Options) -> int:
+    """Estimate of what the note adds to a system prompt given apart."""
+    given = options.system
+    return 0 if given is None or with_note(given, shown.system_note) == given else estimate_text(shown.system_note)
 
 
 def _may_adopt(cache: Cache, config: SessionConfig) -> bool:
@@ -207,22 +236,33 @@ async def _passing(cache: Cache, base: Compaction, space: Room, options: Options
     made = await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)
     record = made.compaction.model_copy(update={"number": base.number})
     cache.passing.append(record)
-    return record, _led(made.rendering, options.lead)
+    return record, _seen(cache, record, options)
 
 
 async def _relieve(cache: Cache, space: Room, options: Options) -> None:
     """At the hard level, with nothing coming: a provisional generation, if that makes the view smaller."""
-    with suppress(CannotFit, StoreFull):  # then what is in force has to do, if it fits
+    with suppress(CannotFit, Refused, StoreFull):  # then what is in force has to do, if it fits
         before = render(cache.path, await cache.pointed("current"), cache.fmt).tokens
         made = await _emergency(cache, space, options)
         if made.rendering.tokens < before:
             await _publish(cache, made)
 
 
+def _accepted(
+    path: list[Message], base: Compaction, fmt: Format, space: Room, lead: tuple[RawMessage, ...]
+) -> Candidate:
+    """What gave way, fit to be committed. It gains what the request needed, so that no other gain is asked for."""
+    candidate = give_way(path, base, fmt, space, lead)
+    if rejected := accept(candidate, minimum_gain=-math.inf):
+        names = ", ".join(rejected.broken) or rejected.reason
+        raise Refused(f"no view that fits keeps every promise ({names}): a bug of offturn's, nothing was written")
+    return candidate
+
+
 async def _emergency(cache: Cache, space: Room, options: Options) -> Candidate:
-    """What is smaller than the current generation and fits now. Raises CannotFit."""
+    """What is smaller than the current generation and fits now. Raises CannotFit, and Refused for a bug of ours."""
     base = await cache.pointed("current")
-    return await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)
+    return await asyncio.to_thread(_accepted, cache.path, base, cache.fmt, space, options.lead)
 
 
 async def _publish(cache: Cache, made: Candidate) -> None:

@@ -14,7 +14,7 @@ from offturn.store.sessions import SessionStore
 from offturn.summarizer import AnySummarizer, Extractive
 from offturn.unsaved import UNSAVED
 from offturn_config.keys import SessionKey
-from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Sections, Spent
+from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Opaque, Sections, Spent
 from offturn_engine.errors import SummarizerError
 from offturn_engine.plan import Summarise
 
@@ -32,6 +32,7 @@ class Written:
     model: str
     masked: int = 0
     head_trimmed: int = 0
+    opaque: Opaque | None = None  # in place of sections: a provider's own item
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class PaidInSession:
     store: SessionStore
     session: SessionKey
     incarnation: int
+    redactions: int
     progress: Progress
 
     async def get(self, key: str) -> str | None:
@@ -66,7 +68,8 @@ class PaidInSession:
         place = self.session, self.incarnation, key
         UNSAVED.add(place, value)
         with suppress(StoreUnavailable, StoreFull):  # the result itself is still good
-            await self.store.save_chunk(self.session, incarnation=self.incarnation, chunk_key=key, value=value)
+            lives = {"incarnation": self.incarnation, "redactions": self.redactions}
+            await self.store.save_chunk(self.session, **lives, chunk_key=key, value=value)
             UNSAVED.drop(place)
         self.progress.made()
 

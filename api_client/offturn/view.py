@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from offturn.copying import copied
+from offturn.request_options import Method, marked, method
+from offturn_config.errors import InvalidSetting
+from offturn_engine.compaction import Opaque
 from offturn_engine.formats import get
+from offturn_engine.formats.anthropic import Anthropic
+from offturn_engine.formats.openai_chat import OpenAIChat
+from offturn_engine.formats.responses import items
 from offturn_engine.messages import Json, RawMessage
 from offturn_engine.ranges import Ranges
 
@@ -39,11 +46,13 @@ class View:
     """Messages ready to send, and what is known about them.
 
     messages: raw messages in the session's format; an unedited one is the value the host recorded. Read only
-    system: the system prompt given to `view()`, passed through
+    system: the system prompt given to `view()`; the policy may add a note at its end
     generation: number in force; 0 is the raw transcript
     path: the seq ranges of the log the session shows
     kind: `raw`, `compacted`, or `emergency` (made without a model so that the request fits)
-    stale: served without the store; behind: the host's list is a strict prefix of the session's
+    stale: made without the store, which was away or full, of what this process knows: what other processes did since is
+    missing, messages kept meanwhile are in it under provisional seqs, and nothing was committed or adopted. The next view
+    is tried with the store again. behind: the host's list is a strict prefix of the session's
     tokens: estimate of the whole request (system and tools included), calibrated; limit: what it may be
     prefix: leading messages that are the same as in the view before (per handle)
     tail_from: index of the first message recorded after the generation was planned
@@ -66,13 +75,46 @@ class View:
     tail_edits: int = 0
     warnings: tuple[str, ...] = ()
     id: str = ""
+    request_options: Mapping[str, Json] = field(default_factory=dict)  # what the policy asks of the provider
+    breakpoints: bool = False  # `kwargs()` sets cache breakpoints
+    opaque: Opaque | None = field(default=None, repr=False)  # a provider's item for the summary at `opaque_at`
+    opaque_at: int = 0
     estimate: int = field(default=0, repr=False)  # uncalibrated, messages only: what usage is measured against
     declared: int = field(default=0, repr=False)  # uncalibrated, of the system prompt and tools given
     options: Options = field(default=Options(), repr=False, compare=False)  # what the call that made it asked for
 
-    def kwargs(self) -> dict[str, Any]:
-        """Arguments for the provider's SDK call: `messages`, and `system` where the format has it apart.
+    @property
+    def method(self) -> Method:
+        """The SDK's call that takes `kwargs()`: `client.messages.create`, `client.beta.messages.create` where the policy
+        asks for beta options, or `client.chat.completions.create`."""
+        return method(self.format, self.request_options)
 
-        They are copies: set cache markers in them as you like.
+    def kwargs(self) -> dict[str, Any]:
+        """Arguments for the provider's SDK call (`method`): `messages`, `system` where the format has it apart, and what
+        the policy asks of the provider.
+
+        They are copies: set cache markers in them as you like, where the policy sets none.
         """
-        return {name: copied(value) for name, value in get(self.format).request(self.messages, self.system).items()}
+        messages = self.messages
+        if self.opaque is not None and self.format == Anthropic.name:
+            block = {"role": "assistant", "content": [json.loads(self.opaque.data)]}
+            messages = [block, *messages[self.opaque_at + 1 :]]
+        request = get(self.format).request(messages, self.system)
+        arguments = {name: copied(value) for name, value in {**request, **self.request_options}.items()}
+        return marked(arguments) if self.breakpoints else arguments
+
+    def responses_kwargs(self) -> dict[str, Any]:
+        """Of a view in `openai-chat`: arguments for `client.responses.create`, for hosts that call that API.
+
+        A compaction item of OpenAI's stands where it may be used (`opaque`), else the ledger that `messages` shows.
+        Raises InvalidSetting for another format.
+        """
+        if self.format != OpenAIChat.name:
+            raise InvalidSetting(f"a view in format {self.format!r} has no input items: use kwargs()")
+        before, after = self.messages, list[RawMessage]()
+        own: list[Json] = []
+        if self.opaque is not None:
+            before, after = before[: self.opaque_at], [*before[self.opaque_at + 1 :]]
+            own = [json.loads(self.opaque.data)]
+        given = get(self.format).request([], self.system)["messages"]
+        return {"input": [*items([*given, *before]), *own, *items(after)], "store": False}

@@ -1,7 +1,7 @@
 """A route: summarizers tried in order, and the text that names one.
 
 `anthropic:claude-haiku-5-5`, `openai:gpt-6-luna`, `openai:model@http://127.0.0.1:8080/v1` (a compatible server's base
-URL after the `@`); several, comma-separated, fail over from left to right.
+URL after the `@`); several, comma-separated, fail over from left to right. A provider's name alone is its cheap model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ from .model import DEFAULT_TIMEOUT, DEFAULT_WINDOW, Model
 from .openai import OpenAI
 
 PROVIDERS: Mapping[str, type[Model]] = MappingProxyType({kind.provider: kind for kind in (Anthropic, OpenAI)})
-USAGE = "use anthropic:MODEL, openai:MODEL or openai:MODEL@http://HOST:PORT/v1, several separated by commas"
+USAGE = (
+    "use anthropic:MODEL, openai:MODEL or openai:MODEL@http://HOST:PORT/v1, several separated by commas; anthropic or "
+    "openai alone is its cheap model"
+)
+
+CHEAP: Mapping[str, str] = MappingProxyType({"anthropic": "claude-haiku-5-5", "openai": "gpt-6-luna"})
+"""The model a provider's name alone stands for: its cheapest of November 2026 by the table of genai-prices."""
 
 _ADDRESS = re.compile(r"@(https?://.*)\Z", re.IGNORECASE)
 
@@ -131,7 +137,9 @@ def parse_entry(
     window: int | None = None,
 ) -> Model:
     """One entry of a route, as `parse_route`. Raises KeyMissing and other InvalidSetting."""
-    provider, model, url = _parts(name)
+    # A server of your own has models of its own.
+    cheap = CHEAP.get(name) if not base_urls.get(name) else None
+    provider, model, url = _parts(f"{name}:{cheap}" if cheap else name)
     base = url or base_urls.get(provider) or None
     return PROVIDERS[provider](
         model, api_key=keys.get(provider), base_url=base, timeout=timeout, window=window or DEFAULT_WINDOW

@@ -208,7 +208,13 @@ class After(Group):
 
     lead_in: bool = Field(default=False, description="a sentence that the session continues from an earlier one")
     system_note: bool = Field(default=False, description="a note on the system prompt at the first compaction")
-    restore_files: Count = Field(default=0, description="most recent files read again after the summary")
+    summary_role: Literal["user", "alternating"] = Field(
+        default="user",
+        description="alternating: the role that neither neighbour of the summary has, where one of the two is free",
+    )
+    restore_files: Count = Field(
+        default=0, description="most recent files shown again after the summary, as the transcript holds them"
+    )
     restore_file_tokens: Tokens = Field(default=0, description="tokens of each of them")
     skill_tokens: Tokens = Field(default=0, description="room for skills and registered definitions")
     restore_tokens: Tokens = Field(
@@ -244,7 +250,7 @@ class Remote(Group):
     mode: Literal["none", "openai-compact", "anthropic-compact", "managed"] = Field(
         default="none", description="who compacts: we; a provider's endpoint; or the provider inside the request"
     )
-    context_edits: bool = Field(
+    provider_edits: bool = Field(
         default=False, description="request options that let Anthropic clear old tool uses and thinking"
     )
 

@@ -21,7 +21,10 @@ LATE_SOFT = 0.80  # from here the hard level is halfway from soft to the end of 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """All tokens. A view must fit `usable` minus the overhead of system and tools."""
+    """All tokens. A view must fit `usable` minus the overhead of system and tools.
+
+    step: growth after which results are pruned below the soft level too; 0: they are not.
+    """
 
     window: int
     usable: int
@@ -32,6 +35,7 @@ class Limits:
     phase_minimum: int
     idle_floor: int
     minimum_growth: int
+    step: int
     tail: int
     protected: int
     human: int
@@ -63,6 +67,7 @@ def resolve(policy: Policy, window: int, max_output: int) -> Limits:
         phase_minimum=tokens(trigger.phase_minimum, window),
         idle_floor=tokens(trigger.idle_floor, window),
         minimum_growth=max(1, tokens(trigger.minimum_growth, window)),
+        step=max(1, tokens(policy.prune.minimum_gain, window)) if policy.prune.when == "every-turn" else 0,
         tail=min(max(tail, policy.boundary.tail_minimum), window if most is None else most, window // 4),
         protected=min(tokens(policy.prune.protected_tokens, window), window // 4),
         human=UNLIMITED

@@ -15,9 +15,10 @@ from offturn_engine.ranges import Ranges
 
 VERSION = 1
 
-Method = Literal["model", "extractive", "prune"]
+Method = Literal["model", "extractive", "prune", "remote"]
 Placement = Literal["first", "last"]
 Reason = Literal["threshold", "phase", "manual", "overflow", "idle"]
+SummaryRole = Literal["user", "alternating"]
 
 
 class Record(BaseModel):
@@ -71,6 +72,46 @@ class Spent(Record):
     milliseconds: int = 0
 
 
+class Restore(Record):
+    """What a covered message holds, shown again after the summary: one result or argument of a call, or a whole text.
+
+    `name`: the file's path or the skill's name. `characters` of its text are shown, `tokens` is what that message costs.
+    `changed`: seq of a later change of the file; -1 where none is known.
+    """
+
+    seq: int
+    part: int
+    kind: Literal["file", "skill", "host"]
+    name: str
+    characters: int
+    tokens: int
+    changed: int = -1
+
+
+class Opaque(Record):
+    """A provider's own compaction item, as it came. Only `model` (`provider:name`) can use it; `data` is its JSON."""
+
+    provider: str
+    model: str
+    data: str
+
+
+class Economics(Record):
+    """What a compaction cost and saves, US dollars at the prices known when it was made; None: unknown.
+
+    cost: of the summarizer's calls. lost_prefix: of the first request after it, which the cache does not hold. saving: of
+    each later request. break_even: requests until cost and lost prefix are paid for; None also where that never is.
+    after_20: savings of 20 requests less cost and lost prefix.
+    """
+
+    cost: float | None = None
+    lost_prefix: float | None = None
+    saving: float | None = None
+    break_even: int | None = None
+    after_20: float | None = None
+
+
+UNPRICED = Economics()
 NO_SECTIONS = Sections()
 NOTHING_SPENT = Spent()
 
@@ -101,6 +142,10 @@ class Compaction(Record):
     human: tuple[HumanItem, ...] = ()  # every human message of the covered ranges
     placement: Placement = "first"  # where the summary stands among the covered messages
     replay: int | None = None  # seq of the covered, unanswered human message shown right after the summary
+    role: SummaryRole = "user"
+    system_note: str = ""  # put at the end of the system prompt, from the first compaction on
+    restores: tuple[Restore, ...] = ()  # oldest first; of covered messages only
+    opaque: Opaque | None = None  # stands for exactly `covered`
     seen: int = 0  # log length it was planned on; the last seq it covers or edits is below
     provisional: bool = False
     method: Method = "prune"
@@ -113,6 +158,7 @@ class Compaction(Record):
     over_target: bool = False
     audit: Audit = Audit()
     spent: Spent = Spent()
+    economics: Economics = UNPRICED
     concessions: dict[str, int] = Field(
         default_factory=dict, description="what gave way so that the view fits, counted"
     )

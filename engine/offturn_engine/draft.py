@@ -21,9 +21,12 @@ from offturn_engine.compaction import (
     HumanItem,
     LedgerItem,
     Method,
+    Opaque,
     Reason,
+    Restore,
     Sections,
     Spent,
+    SummaryRole,
 )
 from offturn_engine.formats.base import Format
 from offturn_engine.human import human_items
@@ -65,6 +68,11 @@ class Draft:
     head: int = 0  # messages after the system prompt that stay
     keep_human: int = 0  # room for human messages that stay where they are, newest first
     human_rules: Human = HUMAN
+    lead_in: str = ""  # before the summary
+    system_note: str = ""
+    role: SummaryRole = "user"
+    opaque: Opaque | None = None  # for what `split` covers and nothing else
+    restores: tuple[Restore, ...] = ()  # of what the base or the draft covers, oldest first
     sections: Sections = NO_SECTIONS
     spent: Spent = NOTHING_SPENT
     model: str = ""
@@ -137,11 +145,13 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     )
     in_section = draft.human_rules.placement == "section"
     summary = _text(label(bare.covered), sections, listed.text, block.text, in_section) if bare.covered else ""
+    summary = f"{draft.lead_in}\n\n{summary}" if draft.lead_in and summary else summary
     told_of = {"summary": summary, "sections": sections, "ledger": told.facts, "human": told.human, "audit": audit}
     record = bare.model_copy(update=told_of)
     rendering = render(draft.path, record, draft.fmt)
     after = rendering.tokens
-    sized = record.model_copy(update={"tokens_after": after, "over_target": after > draft.target})
+    bare_size = after - sum(item.tokens for item in rendering.items if item.kind == "restore")
+    sized = record.model_copy(update={"tokens_after": after, "over_target": bare_size > draft.target})
     return Candidate(draft, sized, rendering, told)
 
 
@@ -163,6 +173,10 @@ def _record(draft: Draft) -> Compaction:
         edits=tuple(e for e in draft.edits if not contains(covered, e.seq) or e.seq == replay),
         placement="last" if draft.human_rules.placement == "messages" else "first",
         replay=replay,
+        role=draft.role,
+        system_note=draft.system_note if covered else "",
+        restores=draft.restores,
+        opaque=draft.opaque if draft.split else draft.base.opaque,
         seen=max((m.seq for m in draft.path), default=-1) + 1,
         provisional=draft.provisional,
         method=draft.method,

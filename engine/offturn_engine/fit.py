@@ -1,6 +1,6 @@
 """It fits (invariant 11): a draft gives way in a fixed order until its view is within the limit.
 
-Order: ledger detail, tail results to stubs, tail messages down to the current turn and then into it (the request is
+Order: restores, the oldest first, ledger detail, tail results to stubs, tail messages down to the current turn and then into it (the request is
 replayed), the head behind the system prompt, long texts that are not human middle-cut, human messages middle-cut and at last by handle, system messages
 that are not the first ones. Never: the last unanswered human message, pinned constraints. Each concession is counted;
 facts and human words that gave way in vain are given back.
@@ -75,6 +75,9 @@ def without_turn(draft: Draft) -> Draft | None:
 def concessions(draft: Draft, policy: Prune) -> Iterator[Draft]:
     """The draft as it is, then after each concession."""
     yield draft
+    while draft.restores:
+        draft = draft.conceding("restores", 1, restores=draft.restores[1:])
+        yield draft
     for budget in (draft.ledger_budget // 2, draft.ledger_budget // 4, 0):
         draft = draft.conceding("ledger_detail", 1, ledger_budget=budget)
         yield draft

@@ -17,6 +17,7 @@ from offturn_engine.formats.base import Format
 from offturn_engine.groups import pair, pending, spans
 from offturn_engine.human import accounted
 from offturn_engine.messages import Message
+from offturn_engine.notes import with_note
 from offturn_engine.ranges import contains, inside, ranges_of
 from offturn_engine.render import Rendering, render
 from offturn_engine.turns import last_unanswered
@@ -67,6 +68,10 @@ class NothingLost(Invariant):
             f"m{m.seq} was altered without a recorded edit"
             for m in shown.path
             if m.seq in raws and m.seq not in edited and m.seq not in late and raws[m.seq] != m.raw
+            if m is not shown.path[0] or raws[m.seq] != with_note(m.raw, shown.compaction.system_note)
+        ]
+        found += [
+            f"m{r.seq} is restored and not covered" for r in shown.compaction.restores if not contains(covered, r.seq)
         ]
         times = Counter(item.seq for item in items if item.kind == "message")
         found += [f"m{seq} is shown {count} times" for seq, count in times.items() if count > 1]

@@ -22,12 +22,16 @@ from offturn_engine.draft import SUMMARY_HEAD, SUMMARY_TELLS
 from offturn_engine.errors import InvalidMessage
 from offturn_engine.formats.base import Format
 from offturn_engine.messages import Json, Message, RawMessage
-from offturn_engine.render import NO_RESULT, render
+from offturn_engine.render import NO_RESULT, is_system, render
+from offturn_engine.restore import NOT_A_REQUEST, RESTORED
 
 Kind = Literal["equal", "append", "behind", "own-view", "unrelated"]
 
 LOOK_AHEAD = 32  # messages a list may have later than the shape: they came between a call and its results
-_SUMMARY = re.compile(rf"{re.escape(SUMMARY_HEAD)}[\d\s,.-]*{re.escape(SUMMARY_TELLS)}")
+_SUMMARY = re.compile(
+    rf"{re.escape(SUMMARY_HEAD)}[\d\s,.-]*{re.escape(SUMMARY_TELLS)}"
+    rf"|{re.escape(RESTORED)}m\d{{1,12}}: .{{0,400}}{re.escape(NOT_A_REQUEST)}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +47,46 @@ class Match:
 
 
 class Form:
-    """A message as it is compared: its format's canonical value, the content of system messages apart."""
+    """A message as it is compared: its format's canonical value, the content of system messages apart.
 
-    def __init__(self, raw: RawMessage, fmt: Format) -> None:
+    `was`: of a redacted message, the size it had. What it said is not known any more, so a host's list may have anything
+    there that makes and answers the same calls.
+    """
+
+    def __init__(self, raw: RawMessage, fmt: Format, was: int | None = None) -> None:
         self.raw = raw
         self.fmt = fmt
+        self.was = was
 
     @cached_property
     def key(self) -> str:
         """Equal for messages that count as the same, as hex; of no other message for what is none."""
+        return f"no message {id(self)}" if self._text is None else sha256(self._text.encode()).hexdigest()
+
+    @property
+    def size(self) -> int:
+        """Characters of the canonical text."""
+        return len(self._text or "")
+
+    @cached_property
+    def _text(self) -> str | None:
         try:
             value = "system" if is_system(self.raw) else self.fmt.canonical(self.raw)
-            text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+            return json.dumps(value, sort_keys=True, separators=(",", ":"))
         except (TypeError, ValueError, AttributeError, RecursionError):
-            return f"no message {id(self)}"
-        return sha256(text.encode()).hexdigest()
+            return None
+
+    @cached_property
+    def left(self) -> str:
+        """The key of what would be left of it, were it redacted."""
+        try:
+            return Form(self.fmt.redacted(self.fmt.parse(self.raw).raw), self.fmt).key
+        except InvalidMessage:
+            return self.key
+
+    def may_be(self, redacted: Form) -> bool:
+        """May it be what this redacted message was? Only its kind and its calls are known."""
+        return redacted.was is not None and self.left == redacted.key
 
     def same(self, other: Form) -> bool:
         """Do both count as the same message?"""
@@ -73,13 +102,8 @@ class Form:
         return bool(parts) and all(getattr(part, "text", None) == NO_RESULT for part in parts)
 
 
-def is_system(raw: Json) -> bool:
-    """Is it a message of the system prompt?"""
-    return isinstance(raw, Mapping) and raw.get("role") in ("system", "developer")
-
-
 def holds_summary(raw: Json) -> bool:
-    """Is it a user-role message with the first line of a summary that offturn wrote, for whatever session?
+    """Is it a message with the first line of a summary or a restore that offturn wrote, for whatever session?
 
     Results of tools are not looked at: they may show one, and nobody takes them for a human's words.
     """
@@ -104,7 +128,11 @@ class Shown:
 
     def is_in(self, form: Form) -> bool:
         """Is it this message of a list?"""
-        return any(form.same(one) for one in self.forms)
+        return any(form.same(one) or form.may_be(one) for one in self.forms)
+
+    def surely_is(self, form: Form) -> bool:
+        """The same; of a redacted message also its size counts, because a new one may have taken its place."""
+        return any(form.same(one) or (form.may_be(one) and form.size == one.was) for one in self.forms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +225,12 @@ class _Walk:
         self.at = 0
         self.skipped: dict[int, int] = {}  # index in the shape: index in the list of what came in its place
         self.newest = -1
+        self.guessed: int | None = None  # index in the list: may be a redacted message, or a new one
 
     def over(self, history: Sequence[Form]) -> Match:
         new = next((i for i, form in enumerate(history) if not self._tick(i, form)), len(history))
+        if self.guessed is not None:
+            return Match("unrelated", 0, self.guessed)
         if not self._left():
             longer = new < len(history) or self.shape.found == "own-view"
             return Match(self.shape.found if longer else "equal", new)
@@ -212,7 +243,7 @@ class _Walk:
         for index in (*self.skipped, *range(self.at, end)):
             item = self.shape.items[index]
             if item.is_in(form) and self._may_skip_to(index):
-                self._found(place, index, item)
+                self._found(place, index, item, form)
                 return True
         return form.is_synthetic
 
@@ -220,8 +251,12 @@ class _Walk:
         items = self.shape.items
         return items[index].tool or all(item.tool for item in items[self.at : index])
 
-    def _found(self, place: int, index: int, item: Shown) -> None:
+    def _found(self, place: int, index: int, item: Shown, form: Form) -> None:
         self.newest = max(self.newest, item.seq)
+        if any(form.same(one) for one in item.forms):
+            self.guessed = None
+        elif self.guessed is None and not item.surely_is(form):
+            self.guessed = place
         if index < self.at:
             del self.skipped[index]
             return

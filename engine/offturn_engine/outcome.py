@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-Finish = Literal["compacted", "pruned", "skipped", "no-gain", "superseded", "failed", "unavailable", "deferred"]
+Finish = Literal[
+    "compacted", "pruned", "skipped", "no-gain", "resting", "superseded", "failed", "unavailable", "deferred"
+]
 """The outcome's name in the store's finish script."""
 
 
@@ -88,6 +90,8 @@ TOO_DENSE: Final = "too_dense"
 
 NO_GAIN = "no_gain"
 NOTHING_TO_COVER = "nothing_to_cover"
+RESTING = "resting"
+"""Enough was done already, or too little has come since: nothing is wrong, and growth will tell."""
 
 
 _HOLDING = frozenset({NO_GAIN, NOTHING_TO_COVER, TOO_DENSE})
@@ -102,7 +106,7 @@ def finish(outcome: Outcome) -> Finish:
         case Pruned():
             return "pruned"
         case Skipped(reason=reason):
-            return "no-gain" if reason in _HOLDING else "skipped"
+            return "resting" if reason == RESTING else "no-gain" if reason in _HOLDING else "skipped"
         case Superseded():
             return "superseded"
         case Failed(kind=kind) if kind == TOO_DENSE:  # held, and a strike: trying again would end the same way

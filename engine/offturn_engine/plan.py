@@ -17,20 +17,23 @@ from offturn_config.groups import Amount
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
 from offturn_engine.boundaries import Shape, Split, least_tail, split
-from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Reason, Sections, Spent
+from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Opaque, Reason, Sections, Spent
 from offturn_engine.draft import Candidate, Draft, assemble, floor, human_tokens
 from offturn_engine.errors import CannotFit
 from offturn_engine.fit import concede, without_turn
 from offturn_engine.formats.base import Format
 from offturn_engine.hide import hidden
 from offturn_engine.language import detect
+from offturn_engine.managed import compacted_in_band
 from offturn_engine.messages import Edit, Message
-from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER, TOO_DENSE
+from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of
+from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER, RESTING, TOO_DENSE
 from offturn_engine.prompt import output_cap
 from offturn_engine.protect import newest, with_newest_results
 from offturn_engine.prune import merged, prune
 from offturn_engine.ranges import Ranges, contains, minus, union
 from offturn_engine.render import render
+from offturn_engine.restore import Allowance, allowance, restores
 from offturn_engine.tiers import Estimates, levels, tier
 from offturn_engine.tokens import text_estimate
 
@@ -41,10 +44,11 @@ HEAD_TRIMMED = "head_trimmed"
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Nothing to do, and why: `phases_off`, `below_phase_minimum`, `below_trigger`, `nothing_to_cover`, `no_gain`, `too_dense`.
+    """Nothing to do, and why: `phases_off`, `below_phase_minimum`, `below_trigger`, `nothing_to_cover`, `no_gain`,
+    `resting`, `too_dense`.
 
-    no_gain: no summary could save enough. too_dense: too many summaries in a row have failed, or human words that this
-    policy never cuts are above the ceiling by themselves.
+    no_gain: no summary could save enough. resting: see the outcomes. too_dense: too many summaries in a row have failed,
+    or human words that this policy never cuts are above the ceiling by themselves.
     """
 
     reason: str
@@ -70,6 +74,7 @@ class Summarise:
     language: str
     max_output_tokens: int
     ceiling: int
+    restore: Allowance
     policy: Policy
 
 
@@ -100,12 +105,9 @@ def plan(
         return Skip(unwanted)
     goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
     parts = _split(path, base, policy, limits)
-    if policy.prune.when == "every-turn" and reason == "threshold" and before < limits.soft:
-        return _step(draft, parts, policy, limits)
-    if policy.tiers.enabled and reason == "threshold":
-        early = _tiered(draft, parts, policy, limits, failures)
-        if early is not None:
-            return early
+    early = _early(draft, parts, policy, limits, failures)
+    if early is not None:
+        return early
     asked = policy.gate == "always_summarise" and parts.cover
     pruned, freed = _pruned(draft, parts, policy, limits, None if asked else before - goal)
     if not asked and (before - freed <= goal or not parts.cover):
@@ -115,15 +117,34 @@ def plan(
             return PruneOnly(candidate)
     if not parts.cover:
         return Skip(NOTHING_TO_COVER)
-    draft = replace(draft, split=parts, edits=pruned.edits if asked else draft.edits)
+    draft = replace(draft, split=parts, edits=pruned.edits if asked else draft.edits, restores=())
     if (why := _hopeless(draft, policy, limits)) is not None:
         return Skip(why)
     wanted = _summarise(draft, pruned.edits, policy, limits, focus, note)
     if policy.summary.ledger_first:
         candidate = apply(wanted, NO_SECTIONS)
-        if candidate.rendering.tokens <= limits.target:
+        if not candidate.compaction.over_target:
             return PruneOnly(candidate)
     return wanted
+
+
+def _early(draft: Draft, parts: Split, policy: Policy, limits: Limits, failures: int) -> Plan | None:
+    """What needs no gate: the provider has compacted already, a step between two compactions, or a tier is enough."""
+    done = _in_band(draft, policy, limits)
+    if done is not None:
+        covering = replace(draft, split=done, restores=())
+        return PruneOnly(apply(_summarise(covering, draft.edits, policy, limits, "", ""), NO_SECTIONS))
+    if draft.reason != "threshold":
+        return None
+    if policy.prune.when == "every-turn" and draft.tokens_before < limits.soft:
+        return _step(draft, parts, policy, limits)
+    return _tiered(draft, parts, policy, limits, failures) if policy.tiers.enabled else None
+
+
+def _in_band(draft: Draft, policy: Policy, limits: Limits) -> Split | None:
+    if policy.remote.mode != "managed":
+        return None
+    return compacted_in_band(draft.path, draft.base.covered, system=limits.tail)
 
 
 def apply(
@@ -134,15 +155,18 @@ def apply(
     model: str = "",
     provisional: bool = False,
     head_trimmed: int = 0,
+    opaque: Opaque | None = None,
 ) -> Candidate:
     """The candidate of a plan and what the summarizer wrote; empty sections: the ledger is the summary.
 
-    head_trimmed: messages left out of the summarizer's request.
+    head_trimmed: messages left out of the summarizer's request. opaque: a provider's item for exactly what the plan
+    covers; where more has to be covered, it goes.
     """
     draft = replace(
         wanted.draft,
         sections=sections,
-        method="model" if sections.titles else "extractive",
+        opaque=opaque,
+        method="remote" if opaque else "model" if sections.titles else "extractive",
         spent=spent,
         model=model,
         provisional=provisional,
@@ -150,11 +174,21 @@ def apply(
     if head_trimmed:
         draft = draft.conceding(HEAD_TRIMMED, head_trimmed)
     try:
-        return concede(draft, wanted.ceiling, wanted.policy.prune)
+        return _restored(concede(draft, wanted.ceiling, wanted.policy.prune), wanted)
     except CannotFit as least:
         if least_tail(draft.path) > wanted.ceiling:  # then the ceiling does not count: giving way would be for nothing
             return assemble(draft)
-        return concede(draft, least.tokens, wanted.policy.prune)
+        return _restored(concede(draft, least.tokens, wanted.policy.prune), wanted)
+
+
+def _restored(made: Candidate, wanted: Summarise) -> Candidate:
+    """With what the policy restores: the target was looked at before, soft level and minimum gain are kept."""
+    if made.draft.opaque and made.draft.split is not wanted.draft.split:
+        made = assemble(replace(made.draft, opaque=None, method="extractive"), made.account)
+    allowed, bare, before = wanted.restore, made.rendering.tokens, made.draft.tokens_before
+    most = min(allowed.below, int(before * (1 - wanted.policy.size.minimum_gain)))
+    found = restores(made.draft.path, made.compaction, made.draft.fmt, allowed, most - bare)
+    return assemble(replace(made.draft, restores=found), made.account) if found else made
 
 
 def emergency(path: Sequence[Message], base: Compaction, fmt: Format, *, policy: Policy, limits: Limits) -> Candidate:
@@ -189,14 +223,16 @@ def widen(candidate: Candidate, path: Sequence[Message], covered: Ranges) -> Can
     both = union(candidate.compaction.covered, covered)
     tail = max((i + 1 for i, m in enumerate(path) if contains(both, m.seq)), default=0)
     split = Split(minus(both, draft.base.covered), tail)
-    method = "extractive" if draft.method == "prune" else draft.method
-    return assemble(replace(draft, path=path, split=split, method=method))
+    method = "extractive" if draft.method in ("prune", "remote") else draft.method
+    return assemble(replace(draft, path=path, split=split, method=method, opaque=None))
 
 
 def _draft(
     path: Sequence[Message], base: Compaction, fmt: Format, policy: Policy, limits: Limits, reason: Reason
 ) -> Draft:
     """A draft that covers and edits what the base does."""
+    after = policy.after
+    language = language_of(path) if after.lead_in or after.system_note else ""
     return Draft(
         path=path,
         fmt=fmt,
@@ -209,6 +245,10 @@ def _draft(
         head=shape(policy, limits, first=not base.covered).head,
         keep_human=shape(policy, limits, first=not base.covered).human,
         human_rules=policy.human,
+        lead_in=LEAD_IN[language] if after.lead_in else "",
+        system_note=base.system_note or (SYSTEM_NOTE[language] if after.system_note else ""),
+        role=after.summary_role,
+        restores=base.restores,
         method="prune",
         reason=reason,
         policy=policy.hash,
@@ -281,7 +321,7 @@ def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: in
 def _step(draft: Draft, parts: Split, policy: Policy, limits: Limits) -> Skip | PruneOnly:
     """Below the trigger: prune all that may go, but only once that frees the minimum gain (cache-friendly steps)."""
     pruned, freed = _pruned(draft, parts, policy, limits, None)
-    return PruneOnly(assemble(pruned)) if freed >= _least_gain(policy, draft.tokens_before) else Skip(NO_GAIN)
+    return PruneOnly(assemble(pruned)) if freed >= _least_gain(policy, draft.tokens_before) else Skip(RESTING)
 
 
 def _least_gain(policy: Policy, view: int) -> float:
@@ -310,7 +350,7 @@ def _tiered(draft: Draft, parts: Split, policy: Policy, limits: Limits, failures
     if found == 3:
         return None
     if candidate is None or before - candidate.rendering.tokens < _least_gain(policy, before):
-        return Skip(NO_GAIN)
+        return Skip(NO_GAIN if found == 2 else RESTING)
     return PruneOnly(candidate)
 
 
@@ -344,5 +384,6 @@ def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limi
         language=detect(humans[-20:]),
         max_output_tokens=output_cap(policy.summary, limits.summary, covered, draft.base.sections),
         ceiling=limits.ceiling,
+        restore=allowance(policy, limits),
         policy=policy,
     )

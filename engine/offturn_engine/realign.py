@@ -100,7 +100,10 @@ class _Realign:
         return Realigned(tuple(order), left, self._differs(front), len(self.found), self._inside())
 
     def _same(self, place: int, index: int) -> bool:
-        return self._may_be(self.ids[place], self.of_item[index]) and self.items[index].is_in(self.history[place])
+        mine, theirs, item = self.ids[place], self.of_item[index], self.items[index]
+        by_id = mine is not None and mine == theirs
+        is_it = item.is_in if by_id else item.surely_is  # what a redacted message said only its id can tell
+        return self._may_be(mine, theirs) and is_it(self.history[place])
 
     def _may_be(self, mine: str | None, theirs: str | None) -> bool:
         """Do the ids allow it? Where the list has none that the session knows, they cannot tell."""
@@ -150,7 +153,8 @@ class _Realign:
             if name is not None and name in self.places:
                 candidates = [self.places[name]]
             else:
-                candidates = waiting[self.history[place].key]
+                redacted = waiting.get(self.history[place].left, ())
+                candidates = waiting[self.history[place].key] or [*redacted]
             while candidates:
                 index = candidates.pop()
                 if index not in used and low <= index < high and self._same(place, index):

@@ -5,12 +5,14 @@ its results comes after the group. A call that something else follows and that h
 synthetic one, so that the request stays valid; the real result takes its place when it is recorded. Calls pending at
 the very end stay pending. A result whose call is covered, or that has none, is told as text after its group. Within a
 group results come before all else, because a provider takes nothing between a call and its results.
+
+After the summary come the restores, then the replay, then what was recorded later.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,10 +20,12 @@ from offturn_engine.compaction import Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.groups import Pairs, pair
 from offturn_engine.handles import handle
-from offturn_engine.messages import Edit, Message, RawMessage, ToolCallPart
+from offturn_engine.messages import Edit, Json, Message, RawMessage, ToolCallPart
+from offturn_engine.notes import with_note
 from offturn_engine.ranges import contains
+from offturn_engine.restore import restored
 
-Kind = Literal["message", "summary", "replay", "synthetic", "late"]
+Kind = Literal["message", "summary", "restore", "replay", "synthetic", "late"]
 
 LATE_RESULT = "[result of an earlier tool call"
 NO_RESULT = "[no result was recorded for this call: it may still be running, or it was stopped]"
@@ -55,6 +59,11 @@ class Rendering:
         return sum(item.tokens for item in self.items)
 
 
+def is_system(raw: Json) -> bool:
+    """Is it a message of the system prompt?"""
+    return isinstance(raw, Mapping) and raw.get("role") in ("system", "developer")
+
+
 def render(path: Sequence[Message], compaction: Compaction, fmt: Format) -> Rendering:
     """The view of a generation over a path (messages with their seq, in path order)."""
     return _Renderer(path, compaction, fmt).run()
@@ -85,7 +94,7 @@ class _Renderer:
         place = next(covered, None) if self.compaction.placement == "first" else max(covered, default=None)
         for index in self.visible:
             if place is not None and index > place:
-                self._summary()
+                self._summary(self.path[index].raw)
                 place = None
             self._emit(index)
         if place is not None:
@@ -93,13 +102,28 @@ class _Renderer:
         pending = sum(len(self.open[i]) for i in self.visible if i in self.open) - self.closed
         return Rendering(tuple(self.items), pending, self.closed)
 
-    def _summary(self) -> None:
-        self._add(self.fmt.user(self.compaction.summary), -1, "summary")
-        message = next((m for m in self.path if m.seq == self.compaction.replay), None)
-        if message is not None:
-            words = self._without(message, frozenset(part for part, _ in message.results))
+    def _summary(self, following: RawMessage | None = None) -> None:
+        record = self.compaction
+        by_seq = {m.seq: m for m in self.path} if record.restores or record.replay is not None else {}
+        replayed = None if record.replay is None else by_seq.get(record.replay)
+        again = [(by_seq[r.seq], r) for r in record.restores if r.seq in by_seq]
+        self._add(self._told(following if not again and replayed is None else None), -1, "summary")
+        for message, what in again:
+            self._add(self.fmt.user(restored(message, what)), message.seq, "restore")
+        if replayed is not None:
+            words = self._without(replayed, frozenset(part for part, _ in replayed.results))
             if words is not None:
-                self._add(words, message.seq, "replay", message)
+                self._add(words, replayed.seq, "replay", replayed)
+
+    def _told(self, following: RawMessage | None) -> RawMessage:
+        """The summary message. A role free on both sides where one is; the first to speak is always the user."""
+        as_user = self.fmt.user(self.compaction.summary)
+        if self.compaction.role == "user" or not self.items or is_system(self.items[-1].raw):
+            return as_user
+        as_assistant = self.fmt.assistant(self.compaction.summary)
+        taken = {self.items[-1].raw["role"], following["role"] if following is not None else as_user["role"]}
+        free = [raw for raw in (as_user, as_assistant) if raw["role"] not in taken]
+        return free[0] if free else as_user
 
     def _emit(self, index: int) -> None:
         if index in self.done:
@@ -153,6 +177,8 @@ class _Renderer:
         message = self.path[index]
         raw = self._without(message, late)
         if raw is not None:
+            if index == 0 and is_system(raw):
+                raw = with_note(raw, self.compaction.system_note)
             self._add(raw, message.seq, "message", message)
 
     def _late(self, index: int) -> frozenset[int]:

@@ -110,12 +110,10 @@ SAME_AS: Mapping[str, str] = {
     "artisan": "rails",
 }
 
-GROUPED_READS = frozenset(
-    ["view", "list", "status", "diff", "checks", "browse", "search", "watch", "clone", "version", "help", "download"]
-)
+GROUPED_READS = "view list status diff checks browse search watch clone version help download"
 """What `gh` and `glab` are asked that only looks: `gh pr view`, `gh search issues`."""
 
-CLOUDS = frozenset({"aws", "gcloud", "az", "doctl", "linode-cli", "ibmcloud", "oci", "aliyun", "hcloud", "bq"})
+CLOUDS = "aws gcloud az doctl linode-cli ibmcloud oci aliyun hcloud bq"
 CLOUD_READS = (
     "describe list ls get head show view read search lookup wait version help info filter tail query preview estimate"
 )
@@ -125,36 +123,9 @@ CLOUD_CHANGES = (
 )
 """How a word of a cloud's command line begins; the first word that is one of either decides."""
 
-SQL_CLIENTS = frozenset(
-    [
-        "psql",
-        "mysql",
-        "mariadb",
-        "sqlite3",
-        "sqlite",
-        "duckdb",
-        "sqlcmd",
-        "isql",
-        "clickhouse-client",
-        "clickhouse",
-        "cockroach",
-        "snowsql",
-        "usql",
-        "pgcli",
-        "mycli",
-        "litecli",
-        "sqlplus",
-        "mongosh",
-        "mongo",
-        "cqlsh",
-        "influx",
-        "cypher-shell",
-        "trino",
-        "presto",
-        "hive",
-        "beeline",
-        "spark-sql",
-    ]
+SQL_CLIENTS = (
+    "psql mysql mariadb sqlite3 sqlite duckdb sqlcmd isql clickhouse-client clickhouse cockroach snowsql usql"
+    " pgcli mycli litecli sqlplus mongosh mongo cqlsh influx cypher-shell trino presto hive beeline spark-sql"
 )
 SQL_WRITES = (
     r"(?i)\b(?:insert\s+(?:or\s+\w+\s+)?into|update\s+\S+\s+set|delete\s+from|replace\s+into|merge\s+into|upsert|create"
@@ -167,39 +138,15 @@ SQL_READS = (
     r"(?i)\b(?:select|show|explain|describe|desc|pragma|with|values|find|findone|countdocuments|count|aggregate)\b"
     r"|\\(?:d\w{0,2}|l|c|x|conninfo)\b|\.(?:tables|schema|dump|databases|indexes)\b"
 )
-SQL_SCRIPTS = frozenset({"-f", "--file", "-i", "--init-file"})
+SQL_SCRIPTS = "-f --file -i --init-file"
 
-FETCHERS = frozenset({"curl", "wget", "http", "https", "xh", "invoke-restmethod", "invoke-webrequest", "irm", "iwr"})
-METHODS = frozenset({"post", "put", "patch", "delete", "mkcol", "move", "copy"})
-METHOD_OPTIONS = frozenset({"-X", "--request", "--method", "-Method"})
-BODIES = frozenset(
-    [
-        "-d",
-        "--data",
-        "--data-raw",
-        "--data-binary",
-        "--data-urlencode",
-        "--data-ascii",
-        "-F",
-        "--form",
-        "--form-string",
-        "-T",
-        "--upload-file",
-        "--json",
-        "--post-data",
-        "--post-file",
-        "--body-data",
-        "--body-file",
-        "-Body",
-        "-InFile",
-        "-Q",
-        "--quote",
-        "--mail-from",
-        "--mail-rcpt",
-        "--field",
-        "--raw-field",
-        "--input",
-    ]
+FETCHERS = "curl wget http https xh invoke-restmethod invoke-webrequest irm iwr"
+METHODS = "post put patch delete mkcol move copy"
+METHOD_OPTIONS = "-X --request --method -Method"
+BODIES = (
+    "-d --data --data-raw --data-binary --data-urlencode --data-ascii -F --form --form-string -T --upload-file"
+    " --json --post-data --post-file --body-data --body-file -Body -InFile -Q --quote --mail-from --mail-rcpt"
+    " --field --raw-field --input"
 )
 CURL_VALUED = "AbcCDeEhHKmoPrtuUwxyYz"
 """Letters of curl's options that take a value: what follows them in one word is that value."""
@@ -235,7 +182,7 @@ WRAPPERS: Mapping[str, str] = {
 }
 """Programs that run the command behind their options; the options that take a value."""
 
-PLACE_FIRST = frozenset({"timeout", "flock"})
+PLACE_FIRST = "timeout flock"
 """Wrappers with one word (a time, a file) before the command."""
 
 RUNS: Mapping[str, str] = {
@@ -259,53 +206,17 @@ RUNS: Mapping[str, str] = {
 }
 """Subcommands that run what is behind them: `poetry run rm x`, `kubectl exec POD -- rm x`."""
 
-PLACED = frozenset({"docker", "kubectl", "oc", "compose"})
+PLACED = "docker kubectl oc compose"
 """Of those, the ones that name a place before the command."""
 
-VALUED = frozenset(
-    [
-        "-n",
-        "--namespace",
-        "-c",
-        "--container",
-        "--context",
-        "-u",
-        "--user",
-        "-w",
-        "--workdir",
-        "-e",
-        "--env",
-        "-f",
-        "--file",
-        "-p",
-        "--project",
-        "--with",
-        "--from",
-        "--env-file",
-        "--directory",
-        "-C",
-        "--git-dir",
-        "--work-tree",
-        "--kubeconfig",
-        "--profile",
-        "--region",
-        "--output",
-        "-o",
-        "-h",
-        "--host",
-        "--port",
-        "-a",
-        "-H",
-        "--chdir",
-        "--prefix",
-        "--filter",
-        "--cwd",
-        "-L",
-    ]
+VALUED = (
+    "-n --namespace -c --container --context -u --user -w --workdir -e --env -f --file -p --project --with"
+    " --from --env-file --directory -C --git-dir --work-tree --kubeconfig --profile --region --output -o -h"
+    " --host --port -a -H --chdir --prefix --filter --cwd -L"
 )
 """Options before a subcommand that take a value."""
 
-SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish", "ash", "pwsh", "powershell", "cmd", "su"])
+SHELLS = "bash sh zsh dash ksh fish ash pwsh powershell cmd su"
 RUNNERS: Mapping[str, str] = {
     "make": "*",
     "ninja": "*",
@@ -331,103 +242,21 @@ RUNNERS: Mapping[str, str] = {
 }
 """Programs that run targets with telling names: behind these subcommands, everywhere (`*`), or as the first word (`*1`)."""
 
-INTERPRETERS = frozenset(
-    [
-        "python",
-        "python2",
-        "python3",
-        "pypy",
-        "pypy3",
-        "ipython",
-        "node",
-        "ruby",
-        "perl",
-        "php",
-        "deno",
-        "bun",
-        "tsx",
-        "ts-node",
-        "java",
-        "lua",
-        "rscript",
-    ]
-)
-CODE_OPTIONS = frozenset({"-c", "-e", "--eval", "-p", "--print", "-r"})
+INTERPRETERS = "python python2 python3 pypy pypy3 ipython node ruby perl php deno bun tsx ts-node java lua rscript"
+CODE_OPTIONS = "-c -e --eval -p --print -r"
 MODULE_OPTION = "-m"
 
-VERBS = frozenset(
-    [
-        "deploy",
-        "deployment",
-        "publish",
-        "release",
-        "upload",
-        "push",
-        "ship",
-        "send",
-        "notify",
-        "mail",
-        "email",
-        "migrate",
-        "migration",
-        "rollback",
-        "provision",
-        "destroy",
-        "teardown",
-        "apply",
-        "delete",
-        "remove",
-        "purge",
-        "drop",
-        "wipe",
-        "cleanup",
-        "reset",
-        "seed",
-        "restore",
-        "promote",
-        "submit",
-        "post",
-        "announce",
-        "merge",
-        "commit",
-        "sync",
-        "backup",
-        "undeploy",
-        "unpublish",
-        "revoke",
-        "rotate",
-        "terminate",
-        "decommission",
-        "uninstall",
-    ]
+VERBS = (
+    "deploy deployment publish release upload push ship send notify mail email migrate migration rollback"
+    " provision destroy teardown apply delete remove purge drop wipe cleanup reset seed restore promote submit"
+    " post announce merge commit sync backup undeploy unpublish revoke rotate terminate decommission uninstall"
 )
 """Words in the name of a script or target that tell of a change."""
 
-CALM = frozenset(
-    [
-        "get",
-        "find",
-        "read",
-        "test",
-        "tests",
-        "spec",
-        "check",
-        "lint",
-        "dry",
-        "plan",
-        "status",
-        "verify",
-        "validate",
-        "preview",
-        "list",
-        "show",
-        "build",
-        "types",
-    ]
-)
+CALM = "get find read test tests spec check lint dry plan status verify validate preview list show build types"
 """Words that take it back: `test_deploy.py`, `release-check`."""
 
-HARMLESS = frozenset({"--help", "--dry-run", "--dry-run=client", "--dry-run=server"})
+HARMLESS = "--help --dry-run --dry-run=client --dry-run=server"
 """Options with which any program only tells something."""
 
 CODE = (
@@ -446,5 +275,5 @@ CODE = (
 SHELL_ESCAPE = r"(?m)^\s*[!%]{1,2}(?:bash\b|sh\b|system\b)?(.*)$"
 """A line of a notebook that runs a shell command."""
 
-READING_TOOLS = frozenset({"read", "search"})
+READING_TOOLS = "read search"
 """Families of tools that change nothing, whoever serves them."""

@@ -24,13 +24,31 @@ _READS = {name: frozenset(words.split()) for name, words in rules.READ_ONLY.item
 _CHANGES = {name: frozenset(words.split()) for name, words in rules.CHANGING.items()}
 _WRAPPERS = {name: frozenset(words.split()) for name, words in rules.WRAPPERS.items()}
 _RUNS = {name: frozenset(words.split()) for name, words in rules.RUNS.items()}
+_GROUPED_READS = frozenset(rules.GROUPED_READS.split())
+_CLOUDS = frozenset(rules.CLOUDS.split())
+_SQL_CLIENTS = frozenset(rules.SQL_CLIENTS.split())
+_SQL_SCRIPTS = frozenset(rules.SQL_SCRIPTS.split())
+_FETCHERS = frozenset(rules.FETCHERS.split())
+_METHODS = frozenset(rules.METHODS.split())
+_METHOD_OPTIONS = frozenset(rules.METHOD_OPTIONS.split())
+_BODIES = frozenset(rules.BODIES.split())
+_PLACE_FIRST = frozenset(rules.PLACE_FIRST.split())
+_PLACED = frozenset(rules.PLACED.split())
+_VALUED = frozenset(rules.VALUED.split())
+_SHELLS = frozenset(rules.SHELLS.split())
+_INTERPRETERS = frozenset(rules.INTERPRETERS.split())
+_CODE_OPTIONS = frozenset(rules.CODE_OPTIONS.split())
+_VERBS = frozenset(rules.VERBS.split())
+_CALM = frozenset(rules.CALM.split())
+_HARMLESS = frozenset(rules.HARMLESS.split())
+_READING_TOOLS = frozenset(rules.READING_TOOLS.split())
 _CLOUD_READS, _CLOUD_CHANGES = frozenset(rules.CLOUD_READS.split()), frozenset(rules.CLOUD_CHANGES.split())
 
 
 def changes_outside(call: ToolCallPart) -> bool:
     """Is the result of this call the record of a change that running it again would not show again?"""
     kind = family_of(call)
-    if kind in rules.READING_TOOLS:
+    if kind in _READING_TOOLS:
         return False
     if kind == "web":
         return _sends(call)
@@ -61,7 +79,7 @@ def _sends(call: ToolCallPart) -> bool:
     """Of a call that fetches or browses: another method than GET, a body, or clicks."""
     arguments = arguments_of(call)
     method = arguments.get("method")
-    if isinstance(method, str) and method.lower() in rules.METHODS:
+    if isinstance(method, str) and method.lower() in _METHODS:
         return True
     return any(
         isinstance(v, str) and _CODE.search(v) is not None for k, v in arguments.items() if k in ("code", "action")
@@ -72,7 +90,7 @@ def _changes(command: Command, depth: int) -> bool:
     words = command.words
     name = _program(words[0])
     rest = words[1:]
-    if any(word in rules.HARMLESS for word in rest) or rest == ["--version"]:
+    if any(word in _HARMLESS for word in rest) or rest == ["--version"]:
         return False
     for judge in (_wrapped, _shell, _known, _interpreted, _named):
         verdict = judge(name, rest, command, depth)
@@ -95,12 +113,12 @@ def _wrapped(name: str, rest: Sequence[str], command: Command, depth: int) -> bo
     inner: list[str] | None = None
     if name in _WRAPPERS:
         inner = _behind(rest, _WRAPPERS[name])
-        inner = inner[1:] if name in rules.PLACE_FIRST else inner
+        inner = inner[1:] if name in _PLACE_FIRST else inner
     elif name in _RUNS:
-        behind = _behind(rest, rules.VALUED)
+        behind = _behind(rest, _VALUED)
         if behind and behind[0] in _RUNS[name]:
-            inner = _behind(behind[1:], rules.VALUED)
-            if name in rules.PLACED:
+            inner = _behind(behind[1:], _VALUED)
+            if name in _PLACED:
                 inner = _behind(inner[1:], frozenset())
     return None if inner is None else _again(inner, command, depth)
 
@@ -153,7 +171,7 @@ def _shell(name: str, rest: Sequence[str], command: Command, depth: int) -> bool
             )[1:]
         )
         return line_changes(line or command.stdin, depth + 1) if line or command.stdin else True
-    if name not in rules.SHELLS:
+    if name not in _SHELLS:
         return None
     for i, word in enumerate(rest):
         if re.fullmatch(r"-[a-zA-Z]*c|/c|-command", word, re.IGNORECASE):
@@ -170,17 +188,17 @@ def _known(name: str, rest: Sequence[str], command: Command, _: int) -> bool | N
     """What the tables say of a program and its subcommand."""
     if name in _ALWAYS:
         return True
-    if name in rules.FETCHERS:
+    if name in _FETCHERS:
         return _writes_over_http(name, rest)
-    if name in rules.SQL_CLIENTS:
+    if name in _SQL_CLIENTS:
         return _writes_sql(rest, command)
     if name == "rsync":
         return any(":" in w or w in ("--delete", "--remove-source-files") for w in rest)
     if name == "gh":
         return _grouped(rest)
-    if name in rules.CLOUDS:
+    if name in _CLOUDS:
         return _cloud(rest)
-    behind = _behind(rest, rules.VALUED)
+    behind = _behind(rest, _VALUED)
     forms = {*behind[:1], "|".join([*behind[:1], *(rest[rest.index(behind[0]) + 1 :][:1] or [""])]) if behind else ""}
     if name in _READS:
         alone = not behind or rest[:1] == ["-l"] or rest[:1] == ["-a"]
@@ -196,7 +214,7 @@ def _grouped(rest: Sequence[str]) -> bool:
         graphql = "graphql" in plain
         query = " ".join(rest)
         return "mutation" in query if graphql else _writes_over_http("gh", rest)
-    return bool(plain) and not rules.GROUPED_READS & set(plain[:2])
+    return bool(plain) and not _GROUPED_READS & set(plain[:2])
 
 
 def _cloud(rest: Sequence[str]) -> bool:
@@ -214,19 +232,19 @@ def _writes_over_http(name: str, rest: Sequence[str]) -> bool:
     body = False
     for word, following in zip(rest, [*rest[1:], ""], strict=True):
         option, _, value = word.partition("=")
-        if option in rules.METHOD_OPTIONS:
+        if option in _METHOD_OPTIONS:
             method = value or following
-        elif option in rules.BODIES or (name == "gh" and word in ("-f", "-F")):
+        elif option in _BODIES or (name == "gh" and word in ("-f", "-F")):
             body = True
         elif name == "curl" and re.match(r"-[a-zA-Z]", word):
             found, sends = _letters(word, following)
             method, body = found or method, body or sends
     if name in ("http", "https", "xh"):
         plain = [w for w in rest if not w.startswith("-")]
-        method = plain[0] if plain and plain[0].lower() in {*rules.METHODS, "get", "head", "options"} else method
+        method = plain[0] if plain and plain[0].lower() in {*_METHODS, "get", "head", "options"} else method
         body = body or any(re.match(r"[\w.\[\]-]+:?=(?!=)", w) for w in plain)
     if method:
-        return method.lower() in rules.METHODS
+        return method.lower() in _METHODS
     return body and not {"-G", "--get"} & set(rest)
 
 
@@ -246,18 +264,18 @@ def _writes_sql(rest: Sequence[str], command: Command) -> bool:
     text = "\n".join([*rest, command.given])
     if _SQL_WRITES.search(text) or command.stdin.startswith("< "):
         return True
-    if any(w.partition("=")[0] in rules.SQL_SCRIPTS or w.endswith((".js", ".sql")) for w in rest):
+    if any(w.partition("=")[0] in _SQL_SCRIPTS or w.endswith((".js", ".sql")) for w in rest):
         return True
     return bool(command.given) and not _SQL_READS.search(text)
 
 
 def _interpreted(name: str, rest: Sequence[str], command: Command, depth: int) -> bool | None:
     """Code, modules and scripts of an interpreter; targets of `make` and `npm run`."""
-    if name in rules.INTERPRETERS:
+    if name in _INTERPRETERS:
         for i, word in enumerate(rest):
             if word == rules.MODULE_OPTION and name.startswith(("python", "pypy")):
                 return _again(rest[i + 1 :], command, depth)
-            if word in rules.CODE_OPTIONS:
+            if word in _CODE_OPTIONS:
                 return code_changes(" ".join(rest[i + 1 : i + 2]))
             if not word.startswith("-"):
                 break
@@ -272,7 +290,7 @@ def _interpreted(name: str, rest: Sequence[str], command: Command, depth: int) -
         return None
     if name == "make" and {"-n", "--just-print"} & set(rest):
         return False
-    return _target(rules.RUNNERS[name].split(), [w for w in _behind(rest, rules.VALUED) if not w.startswith("-")])
+    return _target(rules.RUNNERS[name].split(), [w for w in _behind(rest, _VALUED) if not w.startswith("-")])
 
 
 def _target(where: Sequence[str], plain: Sequence[str]) -> bool:
@@ -294,4 +312,4 @@ def _tells(path: str) -> bool:
     """Do the words of a name, such as `scripts/publish_release.py`, tell of a change?"""
     name = path.rstrip("/").rsplit("/", 1)[-1]
     words = {w.lower() for w in _WORDS.findall(name.removesuffix("." + name.rsplit(".", 1)[-1]))}
-    return bool(words & rules.VERBS) and not words & rules.CALM
+    return bool(words & _VERBS) and not words & _CALM

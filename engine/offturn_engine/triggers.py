@@ -50,7 +50,12 @@ def due(tokens: int, thresholds: Thresholds, *, path_tokens: int = 0, held: int 
 
 
 def thresholds(limits: Limits) -> Thresholds:
-    """The trigger levels of limits that are in estimate units already."""
+    """The trigger levels of limits that are in estimate units already.
+
+    Where results are pruned in steps, a session is looked at whenever it has grown by one: `plan` says what is due.
+    """
+    if limits.step:
+        return Thresholds(min(limits.soft, limits.step), limits.hard, min(limits.minimum_growth, limits.step))
     return Thresholds(limits.soft, limits.hard, limits.minimum_growth)
 
 
@@ -79,8 +84,12 @@ def in_estimates(limits: Limits, calibration: Calibration, estimator: Estimator 
         phase_minimum=size(limits.phase_minimum),
         idle_floor=size(limits.idle_floor),
         minimum_growth=part(limits.minimum_growth),
+        step=int(limits.step / calibration.factor),
         tail=part(limits.tail),
         protected=int(limits.protected / calibration.factor),
         human=part(limits.human),
         ledger=part(limits.ledger),
+        restore_file=part(limits.restore_file) if limits.restore_file else 0,
+        restore=part(limits.restore) if limits.restore else 0,
+        skills=part(limits.skills) if limits.skills else 0,
     )

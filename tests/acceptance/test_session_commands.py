@@ -1,4 +1,4 @@
-"""`offturn session rewind|fork|purge|unblock|export` as a person calls them."""
+"""`offturn session rewind|fork|redact|purge|unblock|export` as a person calls them."""
 
 from __future__ import annotations
 
@@ -94,3 +94,24 @@ def test_unblock_and_what_is_refused(store: tuple[str, ...]) -> None:
     assert refused.returncode == no_message.returncode == 2
     assert b"the path has 1" in refused.stderr
     assert b"not on the path" in no_message.stderr
+
+
+def test_redact_asks_and_the_message_keeps_its_place(store: tuple[str, ...]) -> None:
+    asked = ("redact", "chat", "--ref", "m0", "--ref", "m2", "--reason", "asked for")
+    refused = offturn("session", *asked, *store)
+    nothing = offturn("session", "redact", "chat", "--reason", "asked for", "--yes", *store)
+    unknown = offturn("session", "redact", "chat", "--ref", "row 9", "--reason", "asked for", "--yes", *store)
+    redacted = facts(*asked, "--yes", *store)
+    again = offturn("session", *asked, "--yes", *store)
+    lines = facts("export", "chat", *store)
+
+    assert refused.returncode == nothing.returncode == unknown.returncode == 2
+    assert b"--yes" in refused.stderr
+    assert b"name messages (refs) or an author" in nothing.stderr
+    assert b"is not in session" in unknown.stderr
+    assert (redacted["redacted"], redacted["messages"]) == ([0, 2], len(TALK))
+    assert b"redacted nothing that was not already" in again.stdout
+    messages = [line for line in lines if line["kind"] == "message"]
+    assert [line["seq"] for line in messages if line["redacted"] == "asked for"] == [0, 2]
+    assert messages[0]["message"] == {"role": TALK[0]["role"], "content": "[redacted]"}
+    assert messages[1]["message"] == TALK[1]

@@ -22,7 +22,6 @@ from offturn_engine.match import (
     Match,
     Shape,
     holds_summary,
-    is_system,
     match,
     match_ids,
     path_shape,
@@ -31,7 +30,7 @@ from offturn_engine.match import (
 )
 from offturn_engine.messages import Message
 from offturn_engine.plan import emergency
-from offturn_engine.render import NO_RESULT, render
+from offturn_engine.render import NO_RESULT, is_system, render
 from tests.engine.strategies import transcripts
 
 NAMES = st.sampled_from(["openai-chat", "anthropic"])

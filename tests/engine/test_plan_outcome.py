@@ -18,6 +18,8 @@ COMPACTED = Compacted(generation=1, tokens_before=9, tokens_after=3, method="mod
         (Skipped(reason="below_phase_minimum"), "skipped", "skipped", "below_phase_minimum"),
         (Skipped(reason="no_gain"), "no-gain", "skipped", "no_gain"),
         (Skipped(reason="nothing_to_cover"), "no-gain", "skipped", "nothing_to_cover"),
+        (Skipped(reason="too_dense"), "no-gain", "skipped", "too_dense"),
+        (Skipped(reason="resting"), "resting", "skipped", "resting"),
         (Superseded(reason="epoch"), "superseded", "superseded", "epoch"),
         (Failed(kind="bug"), "failed", "failed", "bug"),
         (Failed(kind="overloaded", retry_after=3.0, cause="provider"), "unavailable", "failed", "overloaded"),

@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from offturn_engine.files import read
+from offturn_engine.formats import get
 from offturn_engine.messages import Json, ToolCallPart
 from offturn_engine.shell import LONGEST, Command, Unreadable, commands
 from offturn_engine.side_effects import changes_outside, line_changes
-from offturn_engine.tools import reproducible
+from offturn_engine.tools import command_of, reproducible
 from tests.engine.side_effect_samples import CHANGES, HARMLESS
-from tests.engine.talk import call
+from tests.engine.talk import RECORDED, call
 
 
 def words(line: str) -> list[list[str]]:
@@ -89,6 +91,46 @@ def test_tools_of_real_hosts_are_judged_call_by_call(name: str, arguments: Json,
     made = call(name, arguments)
     assert changes_outside(made) is changes
     assert reproducible(made) is again
+
+
+LOOKING = frozenset(
+    [
+        "cd",
+        "ls",
+        "cat",
+        "grep",
+        "rg",
+        "find",
+        "head",
+        "tail",
+        "wc",
+        "sort",
+        "echo",
+        "pwd",
+        "sed",
+        "npx",
+        "npm",
+        "which",
+        "file",
+        "printf",
+    ]
+)
+
+
+@pytest.mark.skipif(not RECORDED.is_dir(), reason="the folder shared/transcripts is not beside this checkout")
+def test_commands_of_a_recorded_session() -> None:
+    (conversation,) = read((RECORDED / "pi_before-compaction.jsonl").read_bytes())
+    fmt = get(conversation.format)
+    made = [part for raw in conversation.messages for _, part in fmt.parse(raw).calls if part.name == "bash"]
+    lines = [command_of(part) for part in made]
+    assert len(lines) > 150
+    for line in lines:
+        programs = {command.words[0] for command in commands(line)}
+        if programs <= LOOKING:
+            assert not line_changes(line)
+        if programs & {"rm", "mv", "rmdir"} or " git commit " in f" {line} ":
+            assert line_changes(line)
+    assert 30 < sum(map(line_changes, lines)) < len(lines) // 2
 
 
 def test_commands_are_found_wherever_they_stand() -> None:

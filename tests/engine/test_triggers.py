@@ -68,3 +68,21 @@ def test_the_levels_keep_their_order(factor: float, overhead: int) -> None:
     found = in_estimates(replace(LIMITS, usable=95_000), Calibration(factor=factor, overhead=overhead))
     assert 1 <= found.target <= found.ceiling <= found.soft <= found.hard
     assert found.hard <= max(1, found.usable)
+
+
+def test_where_results_are_pruned_in_steps_each_step_of_growth_is_looked_at() -> None:
+    policy = load("claude-code-3layer")
+    limits = policy.limits(200_000, 20_000)
+    assert limits.step == policy.prune.minimum_gain == 5_000
+    assert thresholds(limits) == Thresholds(5_000, limits.hard, limits.minimum_growth)
+    assert load("claude-code").limits(200_000).step == 0
+
+
+def test_levels_in_bytes_by_four_are_not_corrected_but_what_must_fit_is() -> None:
+    limits = load("claude-code").limits(200_000)
+    learnt = Calibration(factor=1.5, overhead=20_000)
+    found = in_estimates(limits, learnt, "bytes4")
+    assert found.usable == learnt.estimate_for(limits.usable) == 120_000
+    assert (found.soft, found.hard, found.target) == (120_000, 120_000, limits.target)
+    roomy = Calibration(factor=1.0, overhead=5_000)
+    assert in_estimates(limits, roomy, "bytes4").soft == limits.soft

@@ -111,6 +111,11 @@ class Store:
         self._server = await asyncio.to_thread(open_server, self._folder)
         self.url = f"redis://127.0.0.1:{self._server.port}/0"
 
+    @property
+    def pid(self) -> int:
+        assert self._server is not None
+        return self._server.pid
+
     async def kill(self) -> None:
         assert self._server is not None
         os.kill(self._server.pid, signal.SIGKILL)

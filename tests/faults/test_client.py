@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, cast
-from urllib.parse import urlsplit
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -18,68 +14,11 @@ from offturn.store.errors import StoreFault
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
 from offturn_engine.summary import SummaryRequest
+from tests.faults.forwarder import Proxy, proxy
 from tests.integration.host import human, says, stored, turns
 
 NEVER_SECONDS = 30.0  # a call that takes longer is taken to hang
 WINDOW = 16_000
-
-
-@dataclass
-class Proxy:
-    """Passes bytes on to a server; `lose` replies are dropped with their connection, `silent` ones never come."""
-
-    host: str
-    port: int
-    lose: int = 0
-    silent: bool = False
-    url: str = ""
-    lost: int = 0
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await asyncio.open_connection(self.host, self.port)
-        up = asyncio.create_task(self._pass(reader, back))
-        self.tasks |= {up, cast("asyncio.Task[None]", asyncio.current_task())}
-        try:
-            while data := await there.read(65_536):
-                if self.silent:
-                    continue
-                if self.lose:
-                    self.lose -= 1
-                    self.lost += 1
-                    break
-                writer.write(data)
-                await writer.drain()
-        except ConnectionError:
-            pass
-        finally:
-            up.cancel()
-            for end in (writer, back):
-                end.close()
-
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while data := await reader.read(65_536):
-                writer.write(data)
-                await writer.drain()
-        except ConnectionError:
-            pass
-        writer.close()
-
-
-@asynccontextmanager
-async def proxy(valkey_url: str) -> AsyncIterator[Proxy]:
-    where = urlsplit(valkey_url)
-    made = Proxy(where.hostname or "", where.port or 0)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.url = f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}{where.path}"
-    try:
-        yield made
-    finally:
-        server.close()
-        for task in made.tasks:
-            task.cancel()
-        await asyncio.gather(*made.tasks, return_exceptions=True)
 
 
 async def test_a_record_whose_reply_is_lost_takes_effect_once(redis: Redis, valkey_url: str) -> None:
@@ -164,8 +103,8 @@ async def test_the_client_sends_a_write_again(client: CompactionClient, redis: R
     assert await stored(redis, "chat") == [human("a"), says("b")]
 
 
-async def test_the_hosts_own_retry_takes_effect_once(client: CompactionClient, redis: Redis) -> None:
-    session = client.session("chat", format="openai-chat", window=WINDOW)
+async def test_the_hosts_own_retry_takes_effect_once(strict: CompactionClient, redis: Redis) -> None:
+    session = strict.session("chat", format="openai-chat", window=WINDOW)
     store = await forgetful(session)
     store.forget = 2
     with pytest.raises(StoreUnavailable, match=r"make the same call again on the same session object.*ids="):
@@ -178,8 +117,8 @@ async def test_the_hosts_own_retry_takes_effect_once(client: CompactionClient, r
     assert list((await session.view()).messages) == [human("a"), says("b")] * 2
 
 
-async def test_after_a_lost_reply_another_record_is_another_one(client: CompactionClient, redis: Redis) -> None:
-    session = client.session("chat", format="openai-chat", window=WINDOW)
+async def test_after_a_lost_reply_another_record_is_another_one(strict: CompactionClient, redis: Redis) -> None:
+    session = strict.session("chat", format="openai-chat", window=WINDOW)
     store = await forgetful(session)
     store.forget = 2
     with pytest.raises(StoreUnavailable):
@@ -214,12 +153,15 @@ async def test_an_unreachable_store_is_said_in_time() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         url = f"redis://127.0.0.1:{nobody.getsockname()[1]}/0"
-        async with CompactionClient.from_url(url, timeout=0.2) as client:
+        async with CompactionClient.from_url(url, timeout=0.2, on_outage="raise") as client:
             await every_call(client.session("chat", format="openai-chat", window=WINDOW), client)
 
 
 async def test_a_silent_store_is_said_in_time(redis: Redis, valkey_url: str) -> None:
-    async with proxy(valkey_url) as between, CompactionClient.from_url(between.url, timeout=0.2) as client:
+    async with (
+        proxy(valkey_url) as between,
+        CompactionClient.from_url(between.url, timeout=0.2, on_outage="raise") as client,
+    ):
         session = client.session("chat", format="openai-chat", window=WINDOW)
         await session.record(human("before"))
         await session.view()
@@ -274,7 +216,7 @@ async def test_a_store_that_lost_writes_is_told_once_and_read_again(
 async def test_a_view_tells_of_lost_writes_and_mirror_brings_them_back(client: CompactionClient, redis: Redis) -> None:
     session = client.session("chat", format="openai-chat", window=WINDOW)
     await session.record([human("a"), says("b")])
-    await redis.flushall()
+    await client.session("chat", format="openai-chat", window=WINDOW).purge()
     empty = await session.view()
     again = await session.mirror([human("a"), says("b"), human("c")])
 

@@ -58,8 +58,8 @@ async def test_a_claim_can_be_given_back(outcome: Any, redis: Redis, client: Com
     assert status.due is (outcome != "no-gain")
 
 
-async def test_a_view_that_needs_an_emergency_is_made_for_the_call(redis: Redis, client: CompactionClient) -> None:
-    session = opened(client)
+async def test_a_view_that_needs_an_emergency_is_made_for_the_call(redis: Redis, strict: CompactionClient) -> None:
+    session = opened(strict)
     await session.record(turns("openai-chat", 40, size=1_500))
     before = await dumped(redis)
 
@@ -87,8 +87,8 @@ async def test_a_generation_that_cannot_be_adopted_waits(redis: Redis, client: C
     assert (await session.view()).generation == 1
 
 
-async def test_a_host_that_mirrors_is_refused_and_loses_nothing(redis: Redis, client: CompactionClient) -> None:
-    session = opened(client)
+async def test_a_host_that_mirrors_is_refused_and_loses_nothing(redis: Redis, strict: CompactionClient) -> None:
+    session = opened(strict)
     history = turns("openai-chat", 4)
     await session.mirror(history)
     longer = [*history, human("One more.")]

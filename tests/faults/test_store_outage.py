@@ -27,7 +27,7 @@ async def test_hosts_are_told_and_everything_goes_on_afterwards(store: Store, tm
     """Twice, with a worker that has one slot, in use when the store goes."""
     async with (
         FakeModel(delay=0.6) as model,
-        CompactionClient.from_url(store.url, timeout=2.0) as client,
+        CompactionClient.from_url(store.url, timeout=2.0, on_outage="raise") as client,
         workers(store.url, tmp_path) as crew,
     ):
         settings = {"SUMMARIZER": f"openai:fake@{model.openai_url}", "OPENAI_API_KEY": "key"}

@@ -113,7 +113,7 @@ async def test_hosts_sweep_and_lease_are_told_what_may_pass(state: str, server: 
     kind = KIND.get(state, StoreUnavailable)
     client = await opened(server)
     store, bell = SessionStore(client), Doorbell(client)
-    async with CompactionClient.from_url(server.url, timeout=2.0) as host:
+    async with CompactionClient.from_url(server.url, timeout=2.0, on_outage="raise") as host:
         session = host.session("s1", format="openai-chat", window=14_000)
         await session.record([human("hello")])
         await session.request()

@@ -99,7 +99,7 @@ async def test_a_job_keeps_its_session_alive(redis: Redis, client: CompactionCli
     await renewed()
     assert await store.renew(KEY, claim=claim, lease_ms=1_000)
     await renewed()
-    assert await store.save_chunk(KEY, incarnation=1, chunk_key="c", value="v")
+    assert await store.save_chunk(KEY, incarnation=1, redactions=0, chunk_key="c", value="v")
     await renewed()
     await store.finish(KEY, claim=claim, outcome="failed")
     await renewed()
@@ -269,14 +269,14 @@ async def test_paid_chunks_are_bounded_in_bytes_and_the_newest_stays(redis: Redi
     await store.record(KEY, op="a", incarnation=1, tail_length=0, tail_chain="", entries=[])
 
     for n in range(30):
-        await store.save_chunk(KEY, incarnation=1, chunk_key=f"chunk {n}", value="v" * 500_000)
+        await store.save_chunk(KEY, incarnation=1, redactions=0, chunk_key=f"chunk {n}", value="v" * 500_000)
     count, size = await size_of(redis, "chunks")
     assert size <= 4 * 1024 * 1024
     assert await store.chunk(KEY, "chunk 29")
     assert await store.chunk(KEY, "chunk 0") is None
     assert count == await commands("LLEN", KEY.key("chunksq"))  # type: ignore[no-untyped-call]
 
-    await store.save_chunk(KEY, incarnation=1, chunk_key="huge", value="v" * 9_000_000)
+    await store.save_chunk(KEY, incarnation=1, redactions=0, chunk_key="huge", value="v" * 9_000_000)
     assert await size_of(redis, "chunks") == (1, 9_000_000)
 
 

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from redis.asyncio import Redis
 
-from offturn import CannotFit, Compacted, CompactionClient, InvalidMessage, InvalidPolicy, Usage, View, fit
+from offturn import (
+    CannotFit,
+    Compacted,
+    CompactionClient,
+    InvalidMessage,
+    InvalidPolicy,
+    Refused,
+    Usage,
+    View,
+    fit,
+)
 from offturn.testing import FakeSummarizer
+from offturn_engine.draft import Candidate
+from offturn_engine.plan import emergency
 from offturn_engine.summary import SummaryRequest
 from tests.integration.host import (
     FORMATS,
@@ -209,3 +224,21 @@ def test_fit_needs_no_store(fmt: str) -> None:
     assert_sendable(cut)
     with pytest.raises(CannotFit):
         fit([human(long_text(100_000))], format=fmt, window=8_000)
+
+
+async def test_an_emergency_that_breaks_a_promise_is_not_committed(
+    client: CompactionClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = client.session("chat", format="openai-chat", window=16_000)
+    await session.record([*turns("openai-chat", 60), human("And now?")])
+
+    def loses_one(*args: Any, **options: Any) -> Candidate:
+        made = emergency(*args, **options)
+        return replace(made, rendering=replace(made.rendering, items=made.rendering.items[:-1]))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("offturn.showing.emergency", loses_one)
+        with pytest.raises(Refused, match="no view that fits keeps every promise"):
+            await session.view()
+    assert await session.generations() == []
+    assert (await session.view()).generation == 1

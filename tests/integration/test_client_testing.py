@@ -86,7 +86,7 @@ async def test_answers_follow_the_script(client: CompactionClient) -> None:
     summarizer = FakeSummarizer([busy, "Sorry, I cannot do that.", SummaryReply(text="", finish="length", model="x")])
 
     [failed] = await client.run_due(summarizer=summarizer)
-    assert failed == Failed(kind="overloaded")
+    assert failed == Failed(kind="overloaded", cause="provider")
     await session.request()
     [outcome] = await client.run_due(summarizer=summarizer)
 

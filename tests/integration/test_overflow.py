@@ -227,9 +227,9 @@ async def test_a_count_that_cannot_be_the_views_teaches_nothing_for_good(client:
 
 
 async def test_pending_is_recorded_once_when_replies_get_lost(
-    client: CompactionClient, redis: Redis, monkeypatch: pytest.MonkeyPatch
+    strict: CompactionClient, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = await opened(client, "openai-chat")
+    session = await opened(strict, "openai-chat")
     sent = await session.view()
     pending = human("One more thing.")
     with monkeypatch.context() as patch:

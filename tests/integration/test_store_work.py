@@ -143,14 +143,14 @@ def _covering(base: int) -> Compaction:
 async def test_the_newest_64_chunks_are_kept(redis: Redis) -> None:
     store, _ = await started(redis)
     for n in range(64):
-        assert await store.save_chunk(KEY, incarnation=1, chunk_key=f"c{n}", value=f"paid {n} \ud800")
-    await store.save_chunk(KEY, incarnation=1, chunk_key="c0", value="again")
-    await store.save_chunk(KEY, incarnation=1, chunk_key="new", value="last")
+        assert await store.save_chunk(KEY, incarnation=1, redactions=0, chunk_key=f"c{n}", value=f"paid {n} \ud800")
+    await store.save_chunk(KEY, incarnation=1, redactions=0, chunk_key="c0", value="again")
+    await store.save_chunk(KEY, incarnation=1, redactions=0, chunk_key="new", value="last")
 
     assert await store.chunk(KEY, "c0") == "again"
     assert await store.chunk(KEY, "c1") is None
     assert await store.chunk(KEY, "c2") == "paid 2 \ud800"
-    assert not await store.save_chunk(KEY, incarnation=2, chunk_key="other life", value="x")
+    assert not await store.save_chunk(KEY, incarnation=2, redactions=0, chunk_key="other life", value="x")
     assert await store.chunk(KEY, "other life") is None
 
 

@@ -16,7 +16,11 @@ from tests.packaging.sources import PACKAGES, ROOT, shipped
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-MODULE_OF = {"pydantic-settings": "pydantic_settings", "vl-convert-python": "vl_convert"}
+MODULE_OF = {
+    "genai-prices": "genai_prices",
+    "pydantic-settings": "pydantic_settings",
+    "vl-convert-python": "vl_convert",
+}
 
 
 def _modules_of(lines: list[str]) -> set[str]:

@@ -6,6 +6,12 @@ rule id -> (preset, path of the parameter, another value)
 from __future__ import annotations
 
 MUTANTS: dict[str, tuple[str, str, object]] = {
+    "C5": ("codex-remote", "remote.mode", "none"),
+    "F2": ("five-step", "boundary.tail_messages", 2),
+    "H6": ("hermes", "after.system_note", False),
+    "H8": ("hermes", "after.cache", "none"),
+    "K8": ("claude-code", "after.restore_files", 2),
+    "O3": ("opencode", "boundary.tail_messages", 100),
     "H1": ("hermes", "trigger.hard", 0.90),
     "H2": ("hermes", "boundary.tail", 0.10),
     "H3": ("hermes", "prune.minimum_characters", 2_000),

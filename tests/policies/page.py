@@ -150,7 +150,7 @@ def _sides(policy: Policy) -> Sequence[str]:
     return (
         f"`{policy.name}`",
         REMOTE[policy.remote.mode],
-        "clears old tool uses and thinking (Anthropic)" if policy.remote.context_edits else "-",
+        "clears old tool uses and thinking (Anthropic)" if policy.remote.provider_edits else "-",
         "bytes / 4" if policy.trigger.estimator == "bytes4" else "estimates corrected by usage",
         "breakpoints on the system prompt and the last three messages (Anthropic)"
         if policy.after.cache == "system_and_3"

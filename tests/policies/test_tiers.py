@@ -7,7 +7,7 @@ import pytest
 from offturn_config.presets import load
 from offturn_engine.formats import get
 from offturn_engine.messages import ToolCallPart
-from offturn_engine.outcome import NO_GAIN, TOO_DENSE
+from offturn_engine.outcome import RESTING, TOO_DENSE
 from offturn_engine.plan import BELOW_TRIGGER, PruneOnly, Skip, Summarise
 from offturn_engine.ranges import contains, seqs_of
 from offturn_engine.side_effects import changes_outside
@@ -84,7 +84,7 @@ def test_K1_a_first_tier_that_stays_high_rests_until_the_minimum_growth() -> Non
     assert levels(policy, limits).start <= record.tokens_after < levels(policy, limits).max_input
 
     five = [*raws, says("ok"), *reads(5, 100, first=50), human("on")]  # the five that were newest can be cleared now
-    assert planned(path_of(five, policy), policy, limits, base=record) == Skip(NO_GAIN)
+    assert planned(path_of(five, policy), policy, limits, base=record) == Skip(RESTING)
     grown = [*five, says(filler(limits.minimum_growth)), human("on")]
     assert isinstance(planned(path_of(grown, policy), policy, limits, base=record), PruneOnly)
 
@@ -188,7 +188,7 @@ def test_K11_three_layers_prune_in_steps_below_the_trigger_and_have_no_second_ti
     limits = policy.limits(200_000, 20_000)
     assert limits.soft == 180_000 - 13_000
     few = path_of([human("go"), *reads(6, 4_000), says("done"), human("on")], policy)
-    assert planned(few, policy, limits) == Skip(NO_GAIN)  # one result beside the five newest: less than a step
+    assert planned(few, policy, limits) == Skip(RESTING)  # one result beside the five newest: less than a step
     more = path_of([human("go"), *reads(8, 4_000), says("done"), human("on")], policy)
     step = planned(more, policy, limits)
     assert isinstance(step, PruneOnly)

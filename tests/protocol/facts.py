@@ -14,6 +14,7 @@ class Item(NamedTuple):
     tokens: int
     host_id: str | None
     size: int
+    redacted: bool = False
 
 
 class Gen(NamedTuple):
@@ -27,6 +28,7 @@ class Gen(NamedTuple):
     tokens_after: int
     at_tokens: int
     there: bool = True
+    told: int = 0  # the log's length when a request's words last went into it or what it was made from
 
 
 class State(NamedTuple):
@@ -59,6 +61,8 @@ class State(NamedTuple):
     starts: int = 0  # automatic compactions in the last hour
     thresholds: tuple[int, int, int] = (0, 0, 0)
     reason: str = ""
+    note: str = ""
+    redactions: int = 0
     config: str = ""
     quota: int = 0
     pace: tuple[int, int, int, int] = (0, 0, 0, 0)

@@ -19,6 +19,7 @@ from offturn.store.replies import (
     Committed,
     DuplicateId,
     Gone,
+    PathMoved,
     Recorded,
     RecordReply,
     Refused,
@@ -38,6 +39,7 @@ from tests.protocol.facts import (
     ancestors,
     chain_at,
     covered,
+    gen,
     gone,
     holds,
     ids_of,
@@ -49,7 +51,7 @@ from tests.protocol.facts import (
 )
 from tests.protocol.model_bounds import evict, lapse, mend, unlist
 from tests.protocol.model_claims import claim, finish, rollback
-from tests.protocol.model_moving import cancel, configure, purge, unblock, undo
+from tests.protocol.model_moving import cancel, configure, purge, redact, unblock, undo
 
 __all__ = [
     "cancel",
@@ -60,6 +62,7 @@ __all__ = [
     "lapse",
     "mend",
     "purge",
+    "redact",
     "rollback",
     "unblock",
     "undo",
@@ -79,6 +82,7 @@ def record(
     tail_chain: str,
     entries: Sequence[NewEntry],
     thresholds: tuple[int, int, int],
+    redactions: int = 0,
     config: str = "{}",
     limits: tuple[int, int] = (0, 0),
     pace: Pace | None = None,
@@ -89,13 +93,15 @@ def record(
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if incarnation != (s.incarnation if s.alive else s.incarnation + 1):
         return s, Gone()
+    if s.alive and redactions != s.redactions:
+        return s, PathMoved()
     if not linked(s, tail_length, tail_chain):
         return s, BehindLog(length=len(s.log), chain=chain_at(s, len(s.log)))
     log, seqs, shown = list(s.log), [], set(seqs_of(s.path))
     for index, entry in enumerate(entries):
         known = ids_of(s._replace(log=tuple(log))).get(entry.host_id or "")
         if known is not None and known in shown:
-            if log[known].digest != entry.digest:
+            if log[known].digest != entry.digest and not log[known].redacted:
                 return s, DuplicateId(index=index, host_id=str(entry.host_id))
             seqs.append(known)
             continue
@@ -133,14 +139,14 @@ def record(
     return remember(s, op, reply), reply
 
 
-def request(s: State, *, op: str, incarnation: int, reason: str) -> tuple[State, Reply]:
+def request(s: State, *, op: str, incarnation: int, reason: str, note: str = "") -> tuple[State, Reply]:
     if op in dict(s.ops):
         return s, dict(s.ops)[op]
     if gone(s, incarnation):
         return s, Gone()
     number = s.request_no + 1
     s = s._replace(request_no=number, asked=number)
-    s = s._replace(served=number) if s.blocked else unpark(s._replace(due=True, reason=reason))
+    s = s._replace(served=number) if s.blocked else unpark(s._replace(due=True, reason=reason, note=note))
     reply = Requested(request_no=number, ring=not s.blocked)
     return remember(s, op, reply), reply
 
@@ -161,8 +167,8 @@ def renew(s: State, *, claim: Claim, lease_ms: int) -> tuple[State, bool]:
     return s._replace(leased=True), True
 
 
-def save_chunk(s: State, *, incarnation: int, chunk_key: str, value: str) -> tuple[State, bool]:
-    if gone(s, incarnation):
+def save_chunk(s: State, *, incarnation: int, redactions: int, chunk_key: str, value: str) -> tuple[State, bool]:
+    if gone(s, incarnation) or redactions != s.redactions:
         return s, False
     return s._replace(chunks=s.chunks | {chunk_key}), True
 
@@ -190,7 +196,9 @@ def commit(
         return s, Refused(why=why)
     number = s.counter + 1
     sizes = compaction.tokens_after, at_tokens
-    new = Gen(number, op, s.epoch, base, s.current, compaction.provisional, covers, *sizes)
+    based = gen(s, base)
+    told = max(compaction.seen if claim and claim.note else 0, based.told if based else 0)
+    new = Gen(number, op, s.epoch, base, s.current, compaction.provisional, covers, *sizes, told=told)
     s = turn(s._replace(counter=number, gens=(*s.gens, new), current=number), op)
     s = s._replace(served=max(s.served, claim.request_no)) if claim else s._replace(adopted=number)
     reply = Committed(number=number, revision=s.revision, adopted=s.adopted)

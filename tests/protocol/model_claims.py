@@ -70,9 +70,10 @@ def claim(
         request_no=s.request_no,
         attempts=s.attempts,
         failures=s.failures,
+        redactions=s.redactions,
         reason=s.reason if asked else automatic,
         focus="",
-        note="",
+        note=s.note if asked else "",
     )
     return s, reply
 
@@ -89,9 +90,9 @@ def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]
     s = unpark(s)
     if outcome != "superseded":
         s = s._replace(served=max(s.served, claim.request_no))
-    if outcome == "no-gain":
+    if outcome in ("no-gain", "resting"):
         s = hold(s)
-        s = strike(s) if pressure(s) >= s.thresholds[0] else s
+        s = strike(s) if outcome == "no-gain" and pressure(s) >= s.thresholds[0] else s
     elif outcome in ("compacted", "pruned"):
         g = gen(s, s.current)
         s = s._replace(trial=g.at_tokens if g else None, starts=s.starts + s.automatic)

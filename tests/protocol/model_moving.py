@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha1
 
-from offturn.store.entries import NewEntry
+from offturn.store.entries import NewEntry, Tombstone, data_of
 from offturn.store.replies import (
     Gone,
     PathMoved,
     Purged,
     PurgeReply,
+    Recorded,
+    Redacted,
+    RedactReply,
     Refused,
     Steered,
     SteerReply,
@@ -17,10 +23,11 @@ from offturn.store.replies import (
     UndoReply,
 )
 from offturn.store.state import Pace
-from offturn_engine.chain import link
+from offturn_engine.chain import digest, link
 from offturn_engine.ranges import Ranges, seqs_of
 from tests.protocol.changes import ask, full, item_of, lift, remember, turn, unpark
 from tests.protocol.facts import (
+    Item,
     State,
     ancestors,
     awake,
@@ -138,4 +145,71 @@ def steered(s: State, op: str) -> tuple[State, SteerReply]:
 def purge(s: State, *, incarnation: int) -> tuple[State, PurgeReply]:
     if incarnation != s.incarnation:
         return s, Gone()
-    return State(incarnation=s.incarnation), Purged()
+    return State(incarnation=s.incarnation), Purged(replicas=0)
+
+
+def redact(
+    s: State,
+    *,
+    op: str,
+    incarnation: int,
+    epoch: str,
+    length: int,
+    chain: str,
+    counter: int,
+    tombstones: Sequence[Tombstone],
+    quoting: Sequence[int],
+    tokens: int,
+    reason: str,
+    salt: str,
+) -> tuple[State, RedactReply]:
+    if op in dict(s.ops):
+        return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
+    if gone(s, incarnation):
+        return s, Gone()
+    if (epoch, counter) != (s.epoch, s.counter) or not linked(s, length, chain):
+        return s, PathMoved()
+    if not tombstones:
+        return s, _redacted(s, ring=False)
+    seqs = {one.seq for one in tombstones}
+    first = min(seqs)
+    dropped = {g.number for g in s.gens if g.number in quoting or g.covered & seqs or g.told > first}
+    current = next((n for n in ancestors(s, s.current) if gen(s, n) and n not in dropped), 0)
+    log = [item._replace(chain=rehashed(salt, item.chain)) if seq >= first else item for seq, item in enumerate(s.log)]
+    for one in tombstones:
+        left = json.loads(one.envelope)
+        of = digest(left["m"], left["o"], left["id"])
+        size = 40 + 1 + 13 + 1 + len(data_of(one.envelope))
+        log[one.seq] = Item(log[one.seq].chain, of, left["k"], left["id"], size, redacted=True)
+    ops = tuple(
+        (name, replace(told, chain=rehashed(salt, told.chain)))
+        if isinstance(told, Recorded | Undone) and told.length > first
+        else (name, told)
+        for name, told in s.ops
+    )
+    s = s._replace(
+        log=tuple(log),
+        gens=tuple(g for g in s.gens if g.number not in dropped),
+        chunks=frozenset(),
+        ops=ops,
+        held=max(0, s.held - tokens),
+        trial=None,
+        note="",
+        current=current,
+        adopted=current if s.adopted in dropped else s.adopted,
+        redactions=s.redactions + 1,
+        epoch=op,
+    )
+    s, ring = ask(turn(s, op))
+    reply = _redacted(s, ring=ring)
+    return remember(s, op, reply), reply
+
+
+def rehashed(salt: str, chain: str) -> str:
+    return sha1((salt + chain).encode(), usedforsecurity=False).hexdigest()
+
+
+def _redacted(s: State, *, ring: bool) -> Redacted:
+    return Redacted(
+        current=s.current, adopted=s.adopted, revision=s.revision, ring=ring, request_no=s.request_no, replicas=0
+    )

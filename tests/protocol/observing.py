@@ -43,9 +43,8 @@ async def observe(redis: Any, key: SessionKey) -> State:
     for item in log:
         chain, _, envelope = item.split(b" ", 2)
         entry = loads(envelope)
-        items.append(
-            Item(chain.decode(), digest(entry["m"], entry["o"], entry["id"]), entry["k"], entry["id"], len(item))
-        )
+        of = digest(entry["m"], entry["o"], entry["id"])
+        items.append(Item(chain.decode(), of, entry["k"], entry["id"], len(item), "x" in entry))
     state = State(
         incarnation=fields.incarnation,
         alive=True,
@@ -65,6 +64,7 @@ async def observe(redis: Any, key: SessionKey) -> State:
                 g.tokens_after,
                 g.at_tokens,
                 g.number in there,
+                loads(meta[b"g:%d" % g.number])["told"],
             )
             for g in fields.generations.values()
         ),
@@ -90,6 +90,8 @@ async def observe(redis: Any, key: SessionKey) -> State:
         starts=len(loads(meta.get(b"starts") or b"[]")),
         thresholds=(fields.soft, fields.hard, fields.growth),
         reason=fields.reason,
+        note=fields.note,
+        redactions=fields.redactions,
         config=fields.config,
         quota=fields.quota,
         pace=fields.pace,
@@ -97,7 +99,9 @@ async def observe(redis: Any, key: SessionKey) -> State:
         chunks=frozenset(text_of(name) for name in chunks),
         ops=tuple((text_of(op), reply_of(ops[op])) for op in opsq),
     )
-    places = {host_id: f"{seq}:{items[seq].digest}" for host_id, seq in ids_of(state).items()}
+    places = {
+        host_id: f"{seq}:{'-' if items[seq].redacted else items[seq].digest}" for host_id, seq in ids_of(state).items()
+    }
     assert places == {text_of(host_id): text_of(place) for host_id, place in ids.items()}
     assert (fields.log_len, fields.chain) == (len(items), chain_at(state, len(items)))
     assert fields.path_tokens == path_tokens(state)

@@ -7,7 +7,10 @@ from random import Random
 from offturn_engine.ranges import length
 from tests.protocol.stage import Stage
 
-OUTCOMES = ("compacted", "pruned", "skipped", "no-gain", "no-gain", "superseded", "failed", "unavailable", "deferred")
+OUTCOMES = (
+    *("compacted", "pruned", "skipped", "no-gain", "no-gain", "resting"),
+    *("superseded", "failed", "unavailable", "deferred"),
+)
 WORKERS = ("a", "b", "c")
 
 
@@ -48,9 +51,10 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
         (f"record {name} {sizes}{lost}", 6),
         (f"repeat {name}{lost}", 1),
         (f"conflict {name}", 1),
-        (f"request {name}{lost}", 2),
+        (f"request {name}{rng.choice(('', ' told'))}{lost}", 2),
         (f"rollback {name} {rng.randint(0, s.counter)}{lost}", 2),
         (f"adopt {name}", 2),
+        (f"reread {name}", 1),
         (f"adopt {name} grown", 1),
     ]
     if host.pending:
@@ -65,6 +69,11 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
         found += [(f"cancel {name}{lost}", 1), (f"unblock {name}{lost}", 1)]
         found.append((f"pace {name} {rng.choice((0, 1))} 0 {rng.choice((0, 60))} {rng.choice((0, 2))}{lost}", 1))
         found.append((f"configure {name} {rng.randint(1, 4)} {rng.randint(4, 8)}{lost}", 1))
+        seqs = " ".join(str(rng.randrange(len(s.log))) for _ in range(rng.choice((1, 1, 2))))
+        quoting = f" q{rng.randint(1, s.counter)}" if s.counter and rng.random() < 0.3 else ""
+        found += [(f"redact {name} {seqs}{quoting}{lost}", 1), (f"mark {name} {seqs}", 1)]
+        if host.marked:
+            found.append((f"redact {name}{lost}", 3))
         if host.move:
             found.append((f"undo {name}{lost}", 5))
     if s.path:

@@ -24,6 +24,7 @@ from tests.protocol.facts import State, awake, chain_at, covered, gen, path_toke
 from tests.protocol.hours import HOURLY, Hours
 from tests.protocol.observing import observe
 from tests.protocol.stage_moving import Host, Moves
+from tests.protocol.stage_redacting import RedactingStage
 from tests.protocol.words import plain, word
 
 THRESHOLDS = (2, 4, 2)
@@ -52,7 +53,7 @@ class Saved:
     dead: bytes | None
 
 
-class Stage(Hours, BoundsSteps, Moves):
+class Stage(Hours, BoundsSteps, Moves, RedactingStage):
     def __init__(self, store: SessionStore, redis: Redis, key: SessionKey, *, max_attempts: int = 6) -> None:
         self.store, self.key, self.max_attempts = store, key, max_attempts
         self.redis: Any = redis  # its own types leave open whether a command is awaited
@@ -79,12 +80,13 @@ class Stage(Hours, BoundsSteps, Moves):
 
     async def on_open(self, name: str) -> str:
         length, chain = len(self.state.log), chain_at(self.state, len(self.state.log))
-        seen = await self.store.sync(self.key, incarnation=self.state.incarnation, length=length, chain=chain)
+        known: dict[str, Any] = {"length": length, "chain": chain, "redactions": self.state.redactions}
+        seen = await self.store.sync(self.key, incarnation=self.state.incarnation, **known)
         assert (seen.meta is not None) is self.state.alive
         assert not seen.entries
         assert not seen.reset
         self.host(name).incarnation = seen.next_incarnation
-        self.host(name).tail = (length, chain)
+        self.host(name).tail, self.host(name).redactions = (length, chain), self.state.redactions
         return "opened"
 
     async def on_record(self, name: str, *arguments: str) -> str:
@@ -106,17 +108,13 @@ class Stage(Hours, BoundsSteps, Moves):
 
     async def record(self, name: str, entries: Sequence[NewEntry], arguments: Sequence[str]) -> str:
         length, chain = self.host(name).tail
-        fields = {
-            "tail_length": length,
-            "tail_chain": chain,
-            "entries": entries,
-            "thresholds": THRESHOLDS,
-            "limits": LIMITS,
-        }
+        tail = {"tail_length": length, "tail_chain": chain, "redactions": self.host(name).redactions}
+        fields = {**tail, "entries": entries, "thresholds": THRESHOLDS, "limits": LIMITS}
         return await self.write(name, "record", {**self.named(name), **fields}, arguments)
 
     async def on_request(self, name: str, *arguments: str) -> str:
-        return await self.write(name, "request", {**self.named(name), "reason": "manual"}, arguments)
+        note = "words" if "told" in arguments else ""
+        return await self.write(name, "request", {**self.named(name), "reason": "manual", "note": note}, arguments)
 
     async def on_rollback(self, name: str, target: str, *arguments: str) -> str:
         return await self.write(name, "rollback", {**self.named(name), "target": int(target)}, arguments)
@@ -191,7 +189,8 @@ class Stage(Hours, BoundsSteps, Moves):
         return "planned"
 
     async def on_save(self, name: str) -> str:
-        fields = {"incarnation": self.workers[name].claim.incarnation, "chunk_key": f"chunk {self.draw()}"}
+        held = self.workers[name].claim
+        fields = {"incarnation": held.incarnation, "redactions": held.redactions, "chunk_key": f"chunk {self.draw()}"}
         return word(await self.both("save_chunk", {**fields, "value": "paid"}))
 
     async def on_commit(self, name: str) -> str:

@@ -18,6 +18,8 @@ class Host:
     pending: tuple[str, dict[str, Any]] | None = None  # a write whose reply was lost
     emergency: dict[str, Any] | None = None
     move: dict[str, Any] | None = None  # another path, for the state it was made for
+    redactions: int = 0  # of the session when the tail was read
+    marked: dict[str, Any] | None = None  # what to redact, for the state it was made for
 
 
 class Stands(Protocol):

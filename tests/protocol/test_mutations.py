@@ -11,6 +11,7 @@ from offturn.store.scripts import Scripts, texts
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from tests.protocol.mutations_bounds import BOUNDS_MUTATIONS
+from tests.protocol.mutations_redacting import REDACTING_MUTATIONS
 from tests.protocol.runs import play_random
 from tests.protocol.stage import Stage
 from tests.protocol.test_traces import EVERY, play
@@ -77,6 +78,8 @@ MUTATIONS = {
         "", "string.format('%d:%s', number, nonce)", "number .. ':'", "written-revision"
     ),
     "no hold": Mutation("finish", "  hold()\n", "", "no-gain-holds"),
+    "rests do not hold": Mutation("finish", " or a.outcome == 'resting' then", " then", "resting-holds"),
+    "rests strike": Mutation("finish", "a.outcome == 'no-gain' and pressure()", "pressure()", "resting-is-not-dense"),
     "hold over hard": Mutation("", "if size >= num('hard') then return 'hard' end", "", "hard-ignores-hold"),
     "attempts uncounted": Mutation("claim", "set('attempts', num('attempts') + 1)", "", "parked"),
     "adopts at any length": Mutation(
@@ -85,7 +88,9 @@ MUTATIONS = {
     "writes into a tombstone": Mutation(
         "", "return not alive() or incarnation ~= num('incarnation')", "return false", "gone"
     ),
-    "ids overwritten": Mutation("record", "if digest ~= entry.digest then", "if false then", "ids"),
+    "ids overwritten": Mutation(
+        "record", "if digest ~= entry.digest and digest ~= FORGOTTEN then", "if false then", "ids"
+    ),
     "tail unchecked": Mutation("record", "if not linked(a.tail_length, a.tail_chain) then", "if false then", "behind"),
     "renewed by anybody": Mutation("renew", "or not holds(a.claim)", "", "renewed-too-late"),
     "renewed in another epoch": Mutation("renew", "or a.claim.epoch ~= s.epoch", "", "renewed-in-vain"),
@@ -157,7 +162,7 @@ MUTATIONS = {
     "growth is no progress": Mutation("", "and grown < num('growth') then", "then", "grown"),
     "strikes for ever": Mutation("", "then strike() else set('strikes', 0) end", "then strike() end", "room-made"),
     "small is dense": Mutation(
-        "finish", "if pressure() >= num('soft') then strike() end", "strike()", "small-is-not-dense"
+        "finish", "and pressure() >= num('soft') then strike() end", "then strike() end", "small-is-not-dense"
     ),
     "outages count": Mutation("finish", "math.max(0, num('attempts') - 1)", "num('attempts')", "providers-away"),
     "outages are not told": Mutation("finish", "num('failures') + 1", "0", "providers-away"),
@@ -176,7 +181,7 @@ MUTATIONS = {
     ),
 }
 
-MUTATIONS |= {name: Mutation(*fields) for name, fields in BOUNDS_MUTATIONS.items()}
+MUTATIONS |= {name: Mutation(*fields) for name, fields in {**BOUNDS_MUTATIONS, **REDACTING_MUTATIONS}.items()}
 
 
 def broken(mutation: Mutation) -> dict[str, str]:

@@ -10,8 +10,9 @@ from offturn_config.keys import SessionKey
 from tests.protocol.stage import Stage
 from tests.protocol.traces import MORE, TRACES, Trace
 from tests.protocol.traces_bounds import BOUNDS
+from tests.protocol.traces_redacting import REDACTING
 
-EVERY = {**TRACES, **MORE, **BOUNDS}
+EVERY = {**TRACES, **MORE, **BOUNDS, **REDACTING}
 
 
 async def play(stage: Stage, trace: Trace) -> None:

@@ -186,6 +186,14 @@ MORE = {
         "request h1; claim a; finish a no-gain = done; request h1; claim a; finish a no-gain = done; request h1; "
         "claim a; finish a no-gain = done; record h1 5; claim a = claim",
     ),
+    "resting-holds": Trace(
+        2, "claim a; finish a resting = done; record h1 = recorded; sweep = quiet; record h1; sweep = due"
+    ),
+    "resting-is-not-dense": Trace(
+        4,
+        "claim a; finish a resting = due; claim a; finish a resting = due; claim a; finish a resting = due; "
+        "claim a = claim",
+    ),
     "unblock-lifts-holds": Trace(2, "claim a; finish a no-gain = done; unblock h1 = steered; sweep = due"),
     "providers-away": Trace(
         2,

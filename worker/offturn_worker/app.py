@@ -20,6 +20,7 @@ from offturn.store.sessions import SessionStore
 from offturn.store.workers import Workers
 from offturn.summarizer import AnySummarizer
 from offturn_config.settings import WorkerSettings
+from offturn_models.prices import price_of
 from offturn_models.route import Route
 from offturn_worker.gate import SharedGate
 from offturn_worker.health import Health
@@ -31,6 +32,7 @@ from offturn_worker.poller import Poller
 from offturn_worker.pulse import Pulse
 from offturn_worker.server import connect, refuse_cluster, warn_of_settings
 from offturn_worker.shutdown import stop_on_signal
+from offturn_worker.summarizers import endpoints
 from offturn_worker.sweep import Sweep
 from offturn_worker.tenants import within_places
 from offturn_worker.wake import Wake
@@ -83,6 +85,8 @@ async def run_worker(
             summarizer=summarizer.behind(SharedGate(limits, settings)) if isinstance(summarizer, Route) else summarizer,
             lease_ms=settings.lease_ms,
             worker_id=settings.worker_id,
+            prices=price_of,
+            remote=endpoints(settings),
             patience=settings.job_timeout,
             hourly=settings.compactions_per_hour,
         )

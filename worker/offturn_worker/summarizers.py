@@ -13,9 +13,19 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.settings import WorkerSettings
 from offturn_models.endpoint import KeyMissing
 from offturn_models.model import Model
+from offturn_models.remote import Endpoints
 from offturn_models.route import Route, names_of, parse_entry, parse_route
 
 log = structlog.get_logger(__name__)
+
+
+def endpoints(settings: WorkerSettings) -> Endpoints:
+    """The providers' own compaction, for policies that ask for it."""
+    return Endpoints(
+        keys={"anthropic": settings.anthropic_api_key, "openai": settings.openai_api_key},
+        base_urls={"anthropic": settings.anthropic_base_url, "openai": settings.openai_base_url},
+        timeout=settings.summarizer_timeout,
+    )
 
 
 def build(settings: WorkerSettings) -> AnySummarizer:

@@ -1,7 +1,7 @@
 """Log entries: what a host sends and what the log holds.
 
 An item of the log is `<chain hash, 40 hex> <ms> <envelope>`; the envelope is JSON, `{"v", "m", "o", "id", "k"}`: version,
-raw message, origin, the host's id, tokens. No script reads it.
+raw message, origin, the host's id, tokens; and `x` where the message was redacted. No script reads it.
 """
 
 from __future__ import annotations
@@ -73,6 +73,32 @@ class NewEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    """Why a message's content was deleted, in the host's words, and how large it was: characters of its canonical text."""
+
+    reason: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """What takes the place of a log entry; nothing of it can be used to test a guess at what stood there."""
+
+    seq: int
+    envelope: str = field(repr=False)
+    host_id: str | None
+
+    @classmethod
+    def of(
+        cls, seq: int, raw: RawMessage, *, origin: Origin, tokens: int, host_id: str | None, redaction: Redaction
+    ) -> Tombstone:
+        """The entry with this raw message left."""
+        told = {"reason": redaction.reason, "size": redaction.size}
+        envelope = text_of(dumps({"v": VERSION, "m": raw, "o": origin, "id": host_id, "k": tokens, "x": told}))
+        return cls(seq=seq, envelope=envelope, host_id=host_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogEntry:
     """One message of the log. `chain` is the chain hash after it; `at` is ms of Redis TIME."""
 
@@ -83,6 +109,7 @@ class LogEntry:
     origin: Origin
     host_id: str | None
     tokens: int
+    redacted: Redaction | None = None
 
     @classmethod
     def read(cls, seq: int, item: bytes) -> LogEntry:
@@ -91,6 +118,7 @@ class LogEntry:
         fields = loads(envelope)
         if fields["v"] != VERSION:
             raise UnknownVersion(f"log entry {seq} has version {fields['v']}, this release reads {VERSION}: upgrade it")
+        left = fields.get("x")
         return cls(
             seq=seq,
             chain=head.decode(),
@@ -99,4 +127,5 @@ class LogEntry:
             origin=fields["o"],
             host_id=fields["id"],
             tokens=fields["k"],
+            redacted=Redaction(reason=left["reason"], size=left["size"]) if left else None,
         )

@@ -2,6 +2,7 @@
 
 OffturnError
 ├── StoreUnavailable   no connection, no answer in time, or a server that cannot write now; retryable
+│   └── NotConfirmed   what was deleted is gone from the primary, and may still be on a replica; call again
 ├── StoreFull          the server is at its memory limit; retryable once there is room
 │   └── SessionFull    the session is at its own limit; not retryable
 ├── StoreFault         the server refused a command for another reason (permissions, a bug): its error code, no content;
@@ -28,6 +29,10 @@ class StoreUnavailable(OffturnError):
     """
 
     retryable = True
+
+
+class NotConfirmed(StoreUnavailable):
+    """A purge or redact is done on the primary, and a replica has not said that it has it."""
 
 
 class StoreFull(OffturnError):

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from offturn.store.entries import NewEntry, data_of, dumps, text_of
+from offturn.store.entries import NewEntry, Tombstone, data_of, dumps, text_of
+from offturn.store.errors import NotConfirmed, StoreFault
 from offturn.store.replies import (
     AdoptReply,
     Gone,
     MendReply,
     PurgeReply,
     RecordReply,
+    RedactReply,
     Requested,
     RollbackReply,
     SteerReply,
@@ -21,6 +23,15 @@ from offturn.store.scripted import Scripted, header_of
 from offturn.store.state import Pace
 from offturn_config.keys import SessionKey
 from offturn_engine.ranges import Ranges
+
+NOT_CONFIRMED = (
+    "done on the primary, and {} of {} replicas did not confirm it within {} s: what was deleted may come back with a "
+    "failover; make the same call again until it returns"
+)
+NOT_ASKED = (
+    "done on the primary; whether replicas have it is not known, because the store's user may not run INFO: allow it "
+    "(ACL SETUSER ... +info +wait), then make the same call again"
+)
 
 
 class HostScripts(Scripted):
@@ -35,6 +46,7 @@ class HostScripts(Scripted):
         tail_length: int,
         tail_chain: str,
         entries: Sequence[NewEntry],
+        redactions: int = 0,
         expect: int | None = None,
         config: str = "{}",
         limits: tuple[int, int] | None = None,
@@ -45,14 +57,16 @@ class HostScripts(Scripted):
     ) -> RecordReply:
         """Append entries, once per `op`. A first record creates the session and stores `config` and `limits` by value.
 
-        `tail_length`, `tail_chain`: what the caller knows to be acknowledged. `limits`: TTL in ms, bytes of the log; 0: none.
-        `thresholds`: soft, hard, growth in estimate units. `pace`: see there. `usage`: JSON for an event.
+        `tail_length`, `tail_chain`: what the caller knows to be acknowledged, and `redactions` when it read that.
+        `limits`: TTL in ms, bytes of the log; 0: none. `thresholds`: soft, hard, growth in
+        estimate units. `pace`: see there. `usage`: JSON for an event.
         """
         args = {
             "op": op,
             "incarnation": incarnation,
             "tail_length": tail_length,
             "tail_chain": tail_chain,
+            "redactions": redactions,
             "expect": expect,
             "entries": [header_of(entry) for entry in entries],
             "config": config,
@@ -158,3 +172,59 @@ class HostScripts(Scripted):
     async def purge(self, key: SessionKey, *, incarnation: int) -> PurgeReply:
         """Remove everything of this life of the session but its number; again, it answers the same."""
         return cast("PurgeReply", await self._reply("purge", key, {"incarnation": incarnation}))
+
+    async def confirm(self, key: SessionKey, *, replicas: int, seconds: float) -> None:
+        """Wait until all replicas have what the server has written; `replicas` as a purge or redact answered.
+
+        Raises NotConfirmed where one has not within `seconds`, StoreFault where the server may not be asked for them.
+        """
+        if replicas < 0:
+            raise StoreFault(NOT_ASKED)
+        if not replicas:
+            return
+        reached = await self._scripts.run_and_wait(
+            "confirm", self._keys(key), [key.member, b"{}"], replicas=replicas, wait_ms=int(seconds * 1000)
+        )
+        if reached < replicas:
+            raise NotConfirmed(NOT_CONFIRMED.format(replicas - reached, replicas, seconds))
+
+    async def redact(
+        self,
+        key: SessionKey,
+        *,
+        op: str,
+        incarnation: int,
+        epoch: str,
+        length: int,
+        chain: str,
+        counter: int,
+        tombstones: Sequence[Tombstone],
+        quoting: Sequence[int],
+        tokens: int,
+        reason: str,
+        salt: str,
+    ) -> RedactReply:
+        """Put tombstones in the place of log entries and remove all that may quote these, once per `op`.
+
+        `epoch`, `length`, `chain` and `counter` are as in `undo`, but the log may have grown. `quoting`: generations that
+        edit what quotes one of them. `tokens`: by which the path gets lighter. `salt` is random and kept nowhere. Running
+        jobs become stale. Without tombstones nothing is changed.
+        """
+        args = {
+            "op": op,
+            "incarnation": incarnation,
+            "epoch": epoch,
+            "length": length,
+            "chain": chain,
+            "counter": counter,
+            "entries": [
+                {"seq": one.seq} if one.host_id is None else {"seq": one.seq, "id": one.host_id} for one in tombstones
+            ],
+            "quoting": quoting,
+            "tokens": tokens,
+            "reason": reason,
+            "salt": salt,
+        }
+        return cast(
+            "RedactReply", await self._reply("redact", key, args, [data_of(one.envelope) for one in tombstones])
+        )

@@ -130,6 +130,7 @@ class Claim(Reply):
     request_no: int
     attempts: int  # claims since a job ended well, this one included
     failures: int  # failures of providers since then; those jobs' attempts were given back
+    redactions: int  # of the session, when it was claimed: a chunk that was planned before a later one is not kept
     reason: str
     focus: str = field(repr=False)
     note: str = field(repr=False)
@@ -177,6 +178,11 @@ class Lost(Reply):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept(Reply):
     """The chunk is stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outdated(Reply):
+    """Something was redacted since the chunk was planned, and it may quote that. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +270,7 @@ class Undone(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathMoved(Reply):
-    """The path or its generations are not the ones that were read. Nothing was written: read again."""
+    """The log, the path or its generations are not the ones that were read. Nothing was written: read again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,10 +283,32 @@ class Steered(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purged(Reply):
-    """This life of the session has ended, by this call or before."""
+    """This life of the session has ended, by this call or before. `replicas` of the server, -1: it may not be asked."""
+
+    replicas: int
 
 
-RecordReply: TypeAlias = Recorded | Gone | BehindLog | DuplicateId | OrphanResult | Unexpected | Overfull
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redacted(Reply):
+    """The messages are tombstones, under a new epoch, and every generation that may quote them is gone.
+
+    `replicas` of the server, -1: it may not be asked.
+    """
+
+    current: int
+    adopted: int
+    revision: Revision
+    ring: bool
+    request_no: int
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirming(Reply):
+    """A write was made that changes nothing."""
+
+
+RecordReply: TypeAlias = Recorded | Gone | PathMoved | BehindLog | DuplicateId | OrphanResult | Unexpected | Overfull
 ClaimReply: TypeAlias = Claim | Idle | Busy | Limited | Parked | Blocked
 CommitReply: TypeAlias = Committed | Refused | Gone
 FinishReply: TypeAlias = Finished | Refused | Gone
@@ -290,6 +318,7 @@ RollbackReply: TypeAlias = RolledBack | Refused | Gone
 UndoReply: TypeAlias = Undone | PathMoved | Overfull | Refused | Gone
 SteerReply: TypeAlias = Steered | Gone
 PurgeReply: TypeAlias = Purged | Gone
+RedactReply: TypeAlias = Redacted | PathMoved | Gone
 
 KINDS: Mapping[str, type[Reply]] = {
     "gone": Gone,
@@ -309,6 +338,7 @@ KINDS: Mapping[str, type[Reply]] = {
     "held": Held,
     "lost": Lost,
     "kept": Kept,
+    "outdated": Outdated,
     "committed": Committed,
     "refused": Refused,
     "finished": Finished,
@@ -320,4 +350,6 @@ KINDS: Mapping[str, type[Reply]] = {
     "moved": PathMoved,
     "steered": Steered,
     "purged": Purged,
+    "redacted": Redacted,
+    "confirming": Confirming,
 }

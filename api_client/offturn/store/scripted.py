@@ -34,12 +34,15 @@ class Scripted:
         with mapped():
             return await self._execute(*args, **options)
 
-    async def _run(self, name: str, key: SessionKey, args: Mapping[str, Any], raw: Sequence[bytes] = ()) -> Any:
+    def _keys(self, key: SessionKey) -> list[str]:
         session = [self._key(key, kind) for kind in KINDS_OF_KEY]
         order = [self._key(key, kind) for kind in ("opsq", "chunksq", "life")]
-        every = [*session, keys.due(self._shard), keys.dead(self._shard), *order, keys.seen(self._shard)]
+        shard = [keys.due(self._shard), keys.dead(self._shard)]
+        return [*session, *shard, *order, keys.seen(self._shard)]
+
+    async def _run(self, name: str, key: SessionKey, args: Mapping[str, Any], raw: Sequence[bytes] = ()) -> Any:
         given = {field: value for field, value in args.items() if value is not None}
-        reply = await self._scripts.run(name, every, [key.member, dumps(given), *raw])
+        reply = await self._scripts.run(name, self._keys(key), [key.member, dumps(given), *raw])
         if isinstance(reply, bytes):
             reply = loads(reply)
             if reply["kind"] == "unknown-version":

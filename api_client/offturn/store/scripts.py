@@ -32,6 +32,8 @@ NAMES = (
     "cancel",
     "unblock",
     "purge",
+    "redact",
+    "confirm",
     "save_chunk",
     "unlist",
     "sync",
@@ -54,6 +56,7 @@ class Scripts:
     """Runs scripts by hash and sends the text only to a server that has not seen it. Raises the store's errors."""
 
     def __init__(self, redis: Redis, texts: Mapping[str, str]) -> None:
+        self._redis = redis
         self._execute: Callable[..., Awaitable[Any]] = redis.execute_command
         self._texts = {name: text.encode() for name, text in texts.items()}
         self._hashes = {name: sha1(text, usedforsecurity=False).hexdigest() for name, text in self._texts.items()}
@@ -65,3 +68,17 @@ class Scripts:
                 return await self._execute("EVALSHA", self._hashes[name], len(keys), *keys, *args)
             except NoScriptError:
                 return await self._execute("EVAL", self._texts[name], len(keys), *keys, *args)
+
+    async def run_and_wait(
+        self, name: str, keys: Sequence[str], args: Sequence[str | bytes], *, replicas: int, wait_ms: int
+    ) -> int:
+        """Run a script, then WAIT for so many replicas; how many have all that the server wrote until then.
+
+        Both on one connection: on one that has written nothing itself WAIT answers at once.
+        """
+        with mapped():
+            pipe = self._redis.pipeline(transaction=False)
+            pipe.execute_command("EVAL", self._texts[name], len(keys), *keys, *args)
+            pipe.execute_command("WAIT", replicas, wait_ms)
+            _, reached = await pipe.execute()
+            return int(reached)

@@ -39,17 +39,20 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         incarnation: int,
         length: int,
         chain: str,
+        redactions: int = 0,
         limit_bytes: int = 262_144,
         limit_entries: int = PAGE,
         touch: bool = False,
     ) -> Snapshot:
-        """The state and the log after `length`, if the caller has the first `length` entries (`chain` proves it).
+        """The state and the log after `length`, if the caller has the first `length` entries.
 
-        Pages hold at most `limit_entries` entries and end with the one that reaches `limit_bytes`. `touch`: a host is
-        there, a TTL starts again (not at every call).
+        `chain` proves that, with `redactions`, which the state had when the caller read them. Pages hold at most
+        `limit_entries` entries and end with the one that reaches `limit_bytes`. `touch`: a host is there, a TTL starts
+        again (not at every call).
         """
         limits = {"limit_bytes": limit_bytes, "limit_entries": limit_entries, "touch": touch}
-        found = await self._run("sync", key, {"incarnation": incarnation, "length": length, "chain": chain, **limits})
+        known = {"incarnation": incarnation, "length": length, "chain": chain, "redactions": redactions}
+        found = await self._run("sync", key, {**known, **limits})
         now, number, *live = found
         if not live:
             return Snapshot(meta=None, next_incarnation=number, entries=(), reset=length > 0, more=False)

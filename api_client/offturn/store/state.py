@@ -124,6 +124,7 @@ class Meta:
     soft: int
     hard: int
     growth: int
+    redactions: int
     open_calls: Mapping[str, int] = field(repr=False)
     reason: str
     focus: str = field(repr=False)
@@ -193,6 +194,7 @@ _NUMBERS = (
     "soft",
     "hard",
     "growth",
+    "redactions",
     "ttl",
     "quota",
     "doze",
@@ -236,7 +238,7 @@ class Snapshot:
     """One consistent read: the state and a page of the log.
 
     `meta` is None where no session lives; `next_incarnation` is the one a record names: the live one, or the one a first
-    record will create. `reset`: the caller's log is not this one, `entries` start at seq 0. `more`: read on from here.
+    record will create. `reset`: the caller's log is not this one, or was redacted since; `entries` start at seq 0. `more`: read on from here.
     """
 
     meta: Meta | None

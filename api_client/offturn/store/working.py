@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from offturn.store.entries import data_of, dumps
-from offturn.store.replies import Claim, ClaimReply, CommitReply, FinishReply, Gone, Held
+from offturn.store.replies import Claim, ClaimReply, CommitReply, FinishReply, Held, Kept
 from offturn.store.scripted import Scripted
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import Compaction
@@ -70,6 +70,7 @@ class WorkerScripts(Scripted):
                 "tokens_after": compaction.tokens_after,
                 "at_tokens": at_tokens,
                 "seen": compaction.seen,
+                "told": compaction.seen if claim and (claim.focus or claim.note) else 0,
             },
         }
         return cast("CommitReply", await self._reply("commit", key, args, [dumps(compaction.model_dump())]))
@@ -92,11 +93,16 @@ class WorkerScripts(Scripted):
         args = {"claim": _held_by(claim), "outcome": outcome, "backoff_ms": backoff_ms, "detail": dict(detail or {})}
         return cast("FinishReply", await self._reply("finish", key, args))
 
-    async def save_chunk(self, key: SessionKey, *, incarnation: int, chunk_key: str, value: str) -> bool:
-        """Keep a paid result (the newest 64), also after the lease is lost; False: the session is gone."""
-        args = {"incarnation": incarnation, "chunk": chunk_key}
+    async def save_chunk(
+        self, key: SessionKey, *, incarnation: int, redactions: int, chunk_key: str, value: str
+    ) -> bool:
+        """Keep a paid result (the newest 64), also after the lease is lost.
+
+        False: the session is gone, or something was redacted since the claim that told `redactions`.
+        """
+        args = {"incarnation": incarnation, "redactions": redactions, "chunk": chunk_key}
         reply = await self._reply("save_chunk", key, args, [data_of(value)])
-        return not isinstance(reply, Gone)
+        return isinstance(reply, Kept)
 
     async def unlist(self, key: SessionKey) -> None:
         """Take a session that expired out of the due set and the dead letters; a live one stays."""

@@ -10,6 +10,7 @@ from offturn_engine.formats._anthropic_problems import problems
 from offturn_engine.formats._canonical import canonical_anthropic
 from offturn_engine.formats._edits import named, origin_of
 from offturn_engine.formats._plain import plain
+from offturn_engine.formats._redacted import redacted_anthropic
 from offturn_engine.formats._values import Field, check_json, kind_of
 from offturn_engine.formats.base import Problem
 from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage, Role
@@ -67,6 +68,10 @@ class Anthropic:
         """A new user message."""
         return {"role": "user", "content": text}
 
+    def assistant(self, text: str) -> RawMessage:
+        """A new assistant message."""
+        return {"role": "assistant", "content": text}
+
     def result(self, call_id: str, name: str, text: str) -> RawMessage:  # noqa: ARG002 -- the API takes no name
         """A synthetic result of a call."""
         return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id, "content": text}]}
@@ -74,6 +79,10 @@ class Anthropic:
     def canonical(self, raw: RawMessage) -> Json:
         """The value two messages are compared by."""
         return canonical_anthropic(raw)
+
+    def redacted(self, raw: RawMessage) -> RawMessage:
+        """What is left of a recorded message whose content is deleted."""
+        return redacted_anthropic(raw)
 
     def problems(self, messages: Sequence[RawMessage]) -> list[Problem]:
         """What the provider would refuse in this list; calls still open at its very end under the rule `pending`."""

@@ -48,12 +48,20 @@ class Format(Protocol):
         """A new user-role message."""
         ...
 
+    def assistant(self, text: str) -> RawMessage:
+        """A new assistant-role message."""
+        ...
+
     def result(self, call_id: str, name: str, text: str) -> RawMessage:
         """A synthetic tool result."""
         ...
 
     def canonical(self, raw: RawMessage) -> Json:
         """The value two messages are compared by: no cache markers, no nulls, one shape for text content."""
+        ...
+
+    def redacted(self, raw: RawMessage) -> RawMessage:
+        """What is left of a recorded message whose content is deleted: role, call ids and function names."""
         ...
 
     def problems(self, messages: Sequence[RawMessage]) -> list[Problem]:

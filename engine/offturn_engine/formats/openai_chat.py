@@ -11,6 +11,7 @@ from offturn_engine.formats._edits import named, origin_of
 from offturn_engine.formats._openai_parts import FUNCTION, ROLES, Place, Places, read
 from offturn_engine.formats._openai_problems import problems
 from offturn_engine.formats._plain import plain
+from offturn_engine.formats._redacted import redacted_openai
 from offturn_engine.formats._values import Field, check_json, kind_of
 from offturn_engine.formats.base import Problem
 from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage
@@ -62,6 +63,10 @@ class OpenAIChat:
         """A new user message."""
         return {"role": "user", "content": text}
 
+    def assistant(self, text: str) -> RawMessage:
+        """A new assistant message."""
+        return {"role": "assistant", "content": text}
+
     def result(self, call_id: str, name: str, text: str) -> RawMessage:
         """A synthetic result of a call."""
         if call_id.startswith(FUNCTION):
@@ -71,6 +76,10 @@ class OpenAIChat:
     def canonical(self, raw: RawMessage) -> Json:
         """The value two messages are compared by."""
         return canonical_openai(raw)
+
+    def redacted(self, raw: RawMessage) -> RawMessage:
+        """What is left of a recorded message whose content is deleted."""
+        return redacted_openai(raw)
 
     def problems(self, messages: Sequence[RawMessage]) -> list[Problem]:
         """What the provider would refuse in this list; calls still open at its very end under the rule `pending`."""

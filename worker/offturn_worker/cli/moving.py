@@ -1,4 +1,4 @@
-"""`offturn session rewind|fork|purge|unblock|export`: what changes a session, ends it, or takes it elsewhere."""
+"""`offturn session rewind|fork|unblock|redact|purge|export`: what changes a session, ends it, or takes it elsewhere."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from offturn import CompactionClient, InvalidSetting, Session
+from offturn.store.errors import NotConfirmed
 from offturn_engine.handles import parse_handle
 from offturn_worker.cli.options import StoreUrl, Tenant
 from offturn_worker.cli.output import out, print_json
 from offturn_worker.cli.store import AsJson, SessionId, existing, with_client
 
 T = TypeVar("T")
+PURGE_TRIES = 5  # until the replicas have confirmed it
 
 Place = Annotated[str | None, typer.Option("--to", help="The message that becomes the last one: m12, or its own id.")]
 
@@ -79,15 +81,42 @@ def purge(
 
     async def work(session: Session) -> dict[str, Any]:
         messages = (await session.status()).messages
-        await session.purge()
+        for tries_left in reversed(range(PURGE_TRIES)):  # called again, this command finds no session
+            try:
+                await session.purge()
+                break
+            except NotConfirmed:
+                if not tries_left:
+                    raise
         return {"session": session_id, "messages": messages, "purged": True}
 
-    if not yes:
-        if not sys.stdin.isatty():
-            raise InvalidSetting(f"purge of {session_id!r} cannot be undone: say --yes")
-        typer.confirm(f"Delete session {session_id}? This cannot be undone", abort=True)
+    _confirm(f"purge of {session_id!r}", f"Delete session {session_id}", yes)
     facts = _with_session(store, tenant, session_id, work)
     _tell(facts, f"session {session_id}: purged", as_json)
+
+
+def redact(
+    session_id: SessionId,
+    reason: Annotated[str, typer.Option(help="Why; it is kept, so do not quote what is deleted.")],
+    ref: Annotated[
+        list[str] | None, typer.Option("--ref", help="A message: m12, or its own id. May be repeated.")
+    ] = None,
+    author: Annotated[str | None, typer.Option(help="All messages with this `name` (openai-chat).")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: StoreUrl = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete what messages say, and every generation and chunk that may quote them. The messages keep their places."""
+
+    async def work(session: Session) -> dict[str, Any]:
+        seqs = await session.redact([_named(one) for one in ref or ()], author=author, reason=reason)
+        return {"redacted": list(seqs), **asdict(await session.status())}
+
+    _confirm(f"redact in {session_id!r}", f"Delete what these messages of session {session_id} say", yes)
+    facts = _with_session(store, tenant, session_id, work)
+    names = ", ".join(f"m{seq}" for seq in facts["redacted"]) or "nothing that was not already"
+    _tell(facts, f"session {session_id}: redacted {names}; generation {facts['generation']} is in force", as_json)
 
 
 def export(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
@@ -109,13 +138,25 @@ def export(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None,
 
 def add_to(app: typer.Typer) -> None:
     """The commands join those that look at sessions."""
-    for command in (rewind, fork, unblock, purge, export):
+    for command in (rewind, fork, unblock, redact, purge, export):
         app.command(command.__name__)(command)
 
 
+def _confirm(what: str, question: str, yes: bool) -> None:
+    """Raises InvalidSetting where nobody can be asked."""
+    if not yes:
+        if not sys.stdin.isatty():
+            raise InvalidSetting(f"{what} cannot be undone: say --yes")
+        typer.confirm(f"{question}? This cannot be undone", abort=True)
+
+
 def _ref(text: str | None) -> int | str | None:
+    return None if text is None else _named(text)
+
+
+def _named(text: str) -> int | str:
     """`m12` names a seq, as in views; anything else is the host's own id."""
-    named = parse_handle(text or "")
+    named = parse_handle(text)
     return named[0] if named and named[1] is None else text
 
 

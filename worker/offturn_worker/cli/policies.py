@@ -12,7 +12,10 @@ from offturn.config import reserved_output
 from offturn_config.describe import parameters, shown
 from offturn_config.errors import InvalidSetting
 from offturn_config.presets import load, names
-from offturn_worker.cli.output import out, print_json, print_table
+from offturn_config.settings import load_worker_settings
+from offturn_models.prices import same_model_warning
+from offturn_models.route import names_of
+from offturn_worker.cli.output import out, print_json, print_table, say
 from offturn_worker.recommend import QUESTIONS, recommend
 
 typer_app = typer.Typer(
@@ -47,6 +50,7 @@ def show(
     name: Annotated[str, typer.Argument(help="A policy's name.")],
     window: Annotated[int, typer.Option(min=1, help="Context window in tokens.")] = 200_000,
     max_output: MaxOutput = None,
+    model: Annotated[str | None, typer.Option(help="The model your host calls, as PROVIDER:MODEL.")] = None,
     as_json: Json = False,
 ) -> None:
     """Every parameter, its value, what that comes to for a window, and its meaning."""
@@ -60,6 +64,9 @@ def show(
     print_table(("parameter", "value", "tokens", "meaning"), rows)
     out.print(f"\nFor a window of {window:,} tokens, {limits.usable:,} of them usable:", markup=False)
     print_table(("limit", "tokens"), [(limit, f"{size:,}") for limit, size in asdict(limits).items()])
+    for summarizer in names_of(load_worker_settings().summarizer) if model else ():
+        if (warning := same_model_warning(summarizer, model)) is not None:
+            say(f"OFFTURN_SUMMARIZER: {warning}")
 
 
 @typer_app.command("recommend")

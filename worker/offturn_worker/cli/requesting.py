@@ -118,7 +118,7 @@ async def _briefing(key: SessionKey, links: Links) -> dict[str, Any]:
     meta = await links.store.meta(key)
     assert meta is not None  # `existing` has seen it
     config = SessionConfig.from_json(meta.config)
-    cache = Cache(links.store, key, get(config.format))
+    cache = Cache(links.store, key, get(config.format), config)
     await cache.refresh()
     base = await cache.generation(cache.live.current)
     limits = in_estimates(config.limits, config.calibration(meta.calibration))

@@ -17,6 +17,9 @@ from offturn_worker.cli.output import out, print_json, print_table, say
 from offturn_worker.cli.store import AsJson, SessionId, existing, with_client
 from offturn_worker.cli.timeline import timeline
 
+ECONOMICS = ("number", "cost", "lost prefix", "saving per turn", "break-even turns", "return after 20 turns")
+NO_PRICE = "no price"
+
 typer_app = typer.Typer(help="List, show, view and roll back sessions.", no_args_is_help=True)
 
 
@@ -59,7 +62,9 @@ def show(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, a
         session = await existing(client, session_id)
         return {
             "status": asdict(await session.status()),
-            "generations": [asdict(one) for one in await session.generations()],
+            "generations": [
+                {**asdict(one), "economics": one.economics.model_dump()} for one in await session.generations()
+            ],
             "turns": timeline(await session.events(), await _asked(session)),
         }
 
@@ -74,6 +79,8 @@ def show(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, a
     _print_rows(
         facts["generations"], "number", "method", "reason", "covered", "tokens_after", "in_force", "provisional"
     )
+    out.print("\neconomics, in US dollars", markup=False)
+    print_table(ECONOMICS, [_dollars(one) for one in facts["generations"]])
     out.print("\nturns", markup=False)
     _print_rows(facts["turns"], "event", "input", "cached", "output", "detail")
 
@@ -153,6 +160,17 @@ async def _asked(session: Session) -> list[int]:
     seqs = [seq for low, high in raw.path for seq in range(low, high)]
     fmt = get((await session.status()).format)
     return [seq for seq, message in zip(seqs, raw.messages, strict=True) if fmt.parse(message).origin == "human"]
+
+
+def _dollars(generation: Mapping[str, Any]) -> list[object]:
+    """A row of the table; what has no known price says so."""
+    known: Mapping[str, Any] = generation["economics"]
+    told = [NO_PRICE if known[name] is None else f"{known[name]:.6f}" for name in ("cost", "lost_prefix", "saving")]
+    even = (
+        known["break_even"] if known["break_even"] is not None else (NO_PRICE if known["after_20"] is None else "never")
+    )
+    last = NO_PRICE if known["after_20"] is None else f"{known['after_20']:.6f}"
+    return [generation["number"], *told, even, last]
 
 
 def _tell_waiting(status: Mapping[str, Any]) -> None:

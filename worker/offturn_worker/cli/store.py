@@ -11,6 +11,7 @@ import typer
 
 from offturn import CompactionClient, Session, StoreUnavailable
 from offturn.links import Connector, Links
+from offturn.store.errors import NotConfirmed
 from offturn_config.errors import InvalidSetting
 from offturn_config.settings import load_client_settings
 from offturn_config.urls import parse_url, redacted
@@ -54,12 +55,15 @@ def _with(
             _refuse_missing(settings.store_url)
 
     async def run() -> T:
-        connector = Connector(settings.store_url, settings.queue_url, settings.timeout)
+        # A command that ends keeps nothing for later.
+        connector = Connector(settings.store_url, settings.queue_url, settings.timeout, on_outage="raise")
         async with CompactionClient(connector, settings.tenant) as client:
             return await work(client, connector)
 
     try:
         return asyncio.run(run())
+    except NotConfirmed:
+        raise
     except StoreUnavailable as error:
         where = redacted(settings.store_url)
         raise InvalidSetting(f"store {where!r}: {error}; start it, or name another with --store") from None

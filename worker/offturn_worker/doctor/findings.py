@@ -86,6 +86,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "breakers-open": Kind("warn", "offturn doctor{store}"),
         "breakers-repair": Kind("fail", "kubectl exec deploy/offturn-worker -- offturn doctor"),
         "summarizer": Kind("ok"),
+        "summarizer-own-model": Kind("warn", "export OFFTURN_SUMMARIZER={provider}"),
         "route": Kind("ok"),
         "route-invalid": Kind("fail", "export OFFTURN_SUMMARIZER=extractive"),
         "route-key-missing": Kind("fail", "export OFFTURN_{PROVIDER}_API_KEY=KEY"),

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from redis.asyncio import Redis
 
 from offturn import Health
+from offturn.config import SessionConfig
 from offturn.health import health
 from offturn.store.limits import RouteTrouble, SharedLimits
 from offturn.store.sessions import SessionStore
 from offturn_config import keys
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
+from offturn_config.settings import WorkerSettings
+from offturn_models.prices import same_model_warning
+from offturn_models.route import names_of
 from offturn_worker.doctor.attendance import counted, span
 from offturn_worker.doctor.findings import Finding, finding
 from offturn_worker.doctor.target import Target
@@ -28,7 +32,7 @@ PAGE = 10  # parked sessions read
 class Sessions:
     """All tenants' as the store has them. `first`: the one that is due longest; `parked`: some of them, and why.
 
-    `routes`: breakers of providers that are in trouble; `now_ms`: by the store's clock.
+    models: what the hosts of some of those that are due call. `routes`: breakers of providers that are in trouble; `now_ms`: by the store's clock.
     """
 
     health: Health
@@ -36,13 +40,15 @@ class Sessions:
     parked: Mapping[SessionKey, str]
     routes: Sequence[RouteTrouble] = ()
     now_ms: int = 0
+    models: Collection[str] = ()
 
 
 async def read(redis: Redis) -> Sessions:
     """Raises RedisError and errors of the store; the caller limits the time."""
     found = await health(redis)
     store = SessionStore(redis)
-    due = await store.due(1)
+    due = await store.due(PAGE)
+    metas = [await store.meta(key) for key, _ in due]
     _, items = await redis.hscan(keys.dead(), count=PAGE)
     return Sessions(
         health=found,
@@ -50,7 +56,16 @@ async def read(redis: Redis) -> Sessions:
         parked=dict(_parked(items)),
         routes=await SharedLimits(redis).routes(),
         now_ms=await store.now_ms(),
+        models={model for meta in metas if meta and (model := SessionConfig.from_json(meta.config).model)},
     )
+
+
+def own_models(found: Sessions, settings: WorkerSettings) -> Iterator[Finding]:
+    """Summaries by the very model whose context window they are to spare."""
+    for model in sorted(found.models):
+        for name in names_of(settings.summarizer):
+            if (facts := same_model_warning(name, model)) is not None:
+                yield finding("summarizer-own-model", facts, provider=model.partition(":")[0])
 
 
 def sessions(found: Sessions, target: Target) -> Iterator[Finding]:

@@ -35,6 +35,8 @@ def _text(asked: Asked, wanted: Behaviour) -> tuple[str, Ending]:
             return _ERROR_TEXT, "stop"
         case "longer":
             return f"{summarise(asked.system, asked.content, max_tokens=asked.max_tokens)}\n{asked.content}", "stop"
+    if asked.compact:
+        return f"A summary of {len(asked.content)} characters.", "stop"
     text = summarise(asked.system, asked.content, max_tokens=asked.max_tokens)
     match wanted.name:
         case "cut":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from offturn_worker.fake_model.wire import Answer, Asked, Ending, Problem, event, text_of
+from offturn_worker.fake_model.wire import Answer, Asked, Ending, Problem, event, opaque, text_of
 
 _STOP: dict[Ending, str] = {
     "stop": "end_turn",
@@ -36,9 +36,12 @@ class Messages:
             content="\n".join(text_of(m["content"]) for m in body["messages"] if m["role"] == "user"),
             max_tokens=int(body["max_tokens"]),
             stream=bool(body.get("stream")),
+            compact=bool(body.get("compaction")),
         )
 
     def whole(self, asked: Asked, answer: Answer) -> dict[str, Any]:
+        if asked.compact:
+            return _compaction(asked, answer)
         content = [{"type": "text", "text": answer.text}] if answer.text else []
         return {
             **_message(asked, answer, answer.output_tokens),
@@ -72,6 +75,22 @@ class Messages:
 
     def error_event(self) -> bytes:
         return _event("error", error={"type": "overloaded_error", "message": "scripted"})
+
+
+def _compaction(asked: Asked, answer: Answer) -> dict[str, Any]:
+    """One block; what it cost stands in `iterations`, and not in the usage at the top."""
+    text = answer.text or None  # null: no summary came of it
+    block: dict[str, Any] = {
+        "type": "compaction",
+        "content": text,
+        "encrypted_content": text and opaque(answer),
+        "signature": "sig",
+    }
+    message = _message(asked, answer, answer.output_tokens)
+    spent = {**message["usage"], "type": "compaction"}
+    top = dict.fromkeys(message["usage"], 0)
+    block["tool_changes"] = []
+    return {**message, "content": [block], "stop_reason": "compaction", "usage": {**top, "iterations": [spent]}}
 
 
 def _event(name: str, **fields: Any) -> bytes:

@@ -17,6 +17,7 @@ from offturn_worker.fake_model.behaviour import Behaviour, Scripted, behaviour
 from offturn_worker.fake_model.catalogue import Catalogue
 from offturn_worker.fake_model.chat_completions import ChatCompletions
 from offturn_worker.fake_model.messages import Messages
+from offturn_worker.fake_model.responses import Compactions, Responses
 from offturn_worker.fake_model.wire import Answer, Asked, Problem, Wire, key_of
 
 OK = Behaviour(name="ok")
@@ -34,6 +35,7 @@ class Call:
     stream: bool = False
     auth: str = ""  # the header the key came in
     behaviour: Behaviour = OK
+    betas: str = ""  # the beta header
     disconnected: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
 
@@ -93,7 +95,7 @@ class FakeModel:
         # A handler is cancelled when its client goes away, which is how a call learns that it did.
         app = web.Application(client_max_size=LARGEST)
         wires = (ChatCompletions(), Messages())
-        for wire in wires:
+        for wire in (*wires, Responses(), Compactions()):
             app.router.add_post(wire.path, _Route(self, wire).serve)
         catalogue = Catalogue(wires, models=self._models, window=self.window, key=self._key)
 
@@ -143,6 +145,7 @@ class _Route:
 
     async def _answer(self, request: web.Request, call: Call) -> web.StreamResponse:
         call.auth, key = key_of(request)
+        call.betas = request.headers.get("anthropic-beta", "")
         if not self._server.accepts(key):
             return self._error(Problem(status=401))
         try:

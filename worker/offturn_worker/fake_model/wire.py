@@ -24,6 +24,7 @@ class Asked:
     max_tokens: int
     stream: bool
     usage: bool = True  # the client wants usage in the stream
+    compact: bool = False  # the request is a compaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,11 @@ class Wire(Protocol):
     def error(self, problem: Problem) -> dict[str, Any]: ...
 
     def error_event(self) -> bytes: ...
+
+
+def opaque(answer: Answer) -> str:
+    """The unreadable content of a compaction item: nothing of the answer, but its length."""
+    return f"opaque-{len(answer.text)}-éß=="
 
 
 def event(data: dict[str, Any] | str, name: str | None = None) -> bytes:

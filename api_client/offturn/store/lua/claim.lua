@@ -50,5 +50,6 @@ event('claimed', {request = num('request_no'), fence = num('fence'), attempts = 
 return reply('claimed', {
   incarnation = num('incarnation'), epoch = s.epoch, fence = num('fence'), token = a.token,
   request_no = num('request_no'), attempts = num('attempts'), failures = num('failures'),
-  reason = asked and s.reason or automatic, focus = asked and s.focus or '', note = asked and s.note or '',
+  redactions = num('redactions'), reason = asked and s.reason or automatic,
+  focus = asked and s.focus or '', note = asked and s.note or '',
 })

@@ -17,6 +17,8 @@ if not inside(replaced, g.covered) then return refused('fuller') end
 if g.provisional and current ~= a.base and inside(g.covered, replaced) then return refused('fuller') end
 
 local number = num('counter') + 1
+local based = gen(a.base)
+g.told = math.max(g.told or 0, based and based.told or 0) -- words that a summary was told live on in later ones
 g.nonce, g.epoch, g.base, g.replaces, g.at = a.op, s.epoch, a.base, current, now
 set('counter', number)
 set('g:' .. number, cjson.encode(g))

@@ -19,9 +19,9 @@ else
   unpark()
   if a.outcome ~= 'superseded' then set('served', math.max(num('served'), a.claim.request_no)) end
 end
-if a.outcome == 'no-gain' then
+if a.outcome == 'no-gain' or a.outcome == 'resting' then
   hold()
-  if pressure() >= num('soft') then strike() end
+  if a.outcome == 'no-gain' and pressure() >= num('soft') then strike() end
 elseif a.outcome == 'compacted' or a.outcome == 'pruned' then
   local g = gen(num('current'))
   set('trial', g and g.at_tokens or '')

@@ -9,6 +9,7 @@ local OPS_BYTES, CHUNKS_BYTES = 1048576, 4194304
 local LIFE_KEPT = 7 * 24 * 3600 * 1000 -- ms that the number of a life outlasts a session that expired
 local GRACE_MS = 10000 -- what is due that long should have been begun
 local NEVER = 10 ^ 13 -- a threshold nothing reaches
+local FORGOTTEN = '-' -- stands for the digest of a redacted message: its id may come again, with whatever content
 
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
@@ -105,6 +106,12 @@ local function hash_at(n)
   if n == num('log_len') then return s.chain end
   local entry = redis.call('LINDEX', LOG, n - 1)
   return entry and string.sub(entry, 1, 40)
+end
+
+-- of the server; -1 where it may not be asked
+local function replicas()
+  local info = redis.pcall('INFO', 'replication')
+  return type(info) == 'string' and tonumber(string.match(info, 'connected_slaves:(%d+)')) or -1
 end
 
 -- bytes of the log's items. A release that does not count them leaves the rest to this one

@@ -1,5 +1,6 @@
--- Append messages. Checks in this order: once, life, acknowledged tail, expected length, ids, orphan results, quota.
--- a: op, incarnation, tail_length, tail_chain, expect?, entries {digest, tokens, id?, calls, results}, config,
+-- Append messages. Checks in this order: once, life, redactions, acknowledged tail, expected length, ids, orphan results,
+-- quota.
+-- a: op, incarnation, redactions, tail_length, tail_chain, expect?, entries {digest, tokens, id?, calls, results}, config,
 --    limits? {ttl, quota}, calibration?, thresholds?, usage?; ARGV[3..] are the entries' envelopes.
 local known = once()
 if known then return known end
@@ -7,6 +8,7 @@ if known then return known end
 local live = alive()
 local incarnation = num('incarnation') + (live and 0 or 1)
 if a.incarnation ~= incarnation then return reply('gone') end
+if live and a.redactions ~= num('redactions') then return reply('moved') end -- its tail's hash cannot be compared
 local length = live and num('log_len') or 0
 if not linked(a.tail_length, a.tail_chain) then return reply('behind', {length = length, chain = s.chain or ''}) end
 if a.expect and a.expect ~= length then return reply('unexpected', {length = length}) end
@@ -16,9 +18,9 @@ local shown = cjson.decode(live and s.path or '[]')
 local seqs, fresh, ids = {}, {}, {}
 for i, entry in ipairs(a.entries) do
   local found = entry.id and (ids[entry.id] or redis.call('HGET', IDS, entry.id))
-  local seq, digest = string.match(found or '', '^(%d+):(%x+)$')
+  local seq, digest = string.match(found or '', '^(%d+):([%x-]+)$')
   if seq and (ids[entry.id] or on(shown, tonumber(seq))) then
-    if digest ~= entry.digest then return reply('duplicate', {index = i - 1, host_id = entry.id}) end
+    if digest ~= entry.digest and digest ~= FORGOTTEN then return reply('duplicate', {index = i - 1, host_id = entry.id}) end
     seqs[i] = tonumber(seq)
   else
     seqs[i] = length + #fresh

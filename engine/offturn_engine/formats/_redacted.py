@@ -1,0 +1,58 @@
+"""What is left of a message whose content is deleted: its role, and which calls it makes and answers.
+
+Call ids and function names stay, so that pairs hold and a provider still takes the list. Arguments become empty, texts
+`[redacted]`; media, reasoning (also signed) and all other fields go, an author's `name` too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from offturn_engine.messages import Json, RawMessage
+
+REDACTED = "[redacted]"
+
+_RESULTS = ("tool", "function")
+
+
+def redacted_openai(raw: RawMessage) -> dict[str, Json]:
+    """The tombstone of an openai-chat message that `parse` accepts."""
+    role = raw["role"]
+    if role in _RESULTS:
+        names = {key: raw[key] for key in ("tool_call_id", "name") if key in raw and (key, role) != ("name", "tool")}
+        return {"role": role, **names, "content": REDACTED}
+    if role != "assistant":
+        return {"role": role, "content": REDACTED}
+    calls: dict[str, Any] = {}
+    if raw.get("tool_calls"):
+        calls["tool_calls"] = [_call(call) for call in raw["tool_calls"]]
+    if raw.get("function_call"):
+        calls["function_call"] = {"name": raw["function_call"]["name"], "arguments": "{}"}
+    said = raw.get("content") or raw.get("refusal") or raw.get("audio")
+    return {"role": role, "content": REDACTED if said or not calls else None, **calls}
+
+
+def redacted_anthropic(raw: RawMessage) -> dict[str, Json]:
+    """The tombstone of an anthropic message that `parse` accepts. Server tools and their results go, as one text."""
+    role, content = raw["role"], raw["content"]
+    if isinstance(content, str):
+        return {"role": role, "content": REDACTED}
+    kept = [_block(block) for block in content if block["type"] in ("tool_use", "tool_result")]
+    others = any(block["type"] not in ("tool_use", "tool_result", "thinking", "redacted_thinking") for block in content)
+    if not kept:
+        return {"role": role, "content": REDACTED}
+    said = [{"type": "text", "text": REDACTED}] if others else []
+    return {"role": role, "content": [*said, *kept] if role == "assistant" else [*kept, *said]}
+
+
+def _call(call: dict[str, Any]) -> dict[str, Json]:
+    if call.get("type") == "custom":
+        return {"id": call["id"], "type": "custom", "custom": {"name": call["custom"]["name"], "input": REDACTED}}
+    return {"id": call["id"], "type": "function", "function": {"name": call["function"]["name"], "arguments": "{}"}}
+
+
+def _block(block: dict[str, Any]) -> dict[str, Json]:
+    if block["type"] == "tool_use":
+        return {"type": "tool_use", "id": block["id"], "name": block["name"], "input": {}}
+    failed = {"is_error": True} if block.get("is_error") else {}
+    return {"type": "tool_result", "tool_use_id": block["tool_use_id"], "content": REDACTED, **failed}

@@ -1,0 +1,59 @@
+"""What code says around a summary, in the user's language: the lead-in before it, the note on the system prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from offturn_engine.language import detect
+from offturn_engine.messages import Json, Message
+
+LOOKED_AT = 20  # newest human messages
+DEFAULT = "English"
+
+LEAD_IN: Mapping[str, str] = {
+    "English": "This session carries on from an earlier one; the record of that one follows.",
+    "Spanish": "Esta sesión es la continuación de otra anterior, cuyo resumen sigue.",
+    "Chinese": "本次会话接续之前的会话, 其记录如下。",
+    "Portuguese": "Esta sessão é a continuação de outra anterior, cujo resumo se segue.",
+    "French": "Cette session fait suite à une session précédente, dont voici le résumé.",
+    "German": "Diese Sitzung setzt eine frühere fort, deren Zusammenfassung folgt.",
+    "Japanese": "このセッションは以前のセッションの続きです。その記録を以下に示します。",
+}
+
+SYSTEM_NOTE: Mapping[str, str] = {
+    "English": "[Note: earlier messages of this conversation were replaced by a summary that stands among the messages. "
+    "What it reports as done is done.]",
+    "Spanish": "[Nota: los mensajes anteriores de esta conversación se sustituyeron por un resumen que está entre los "
+    "mensajes. Lo que da por hecho está hecho.]",
+    "Chinese": "[注: 本次对话较早的消息已由摘要代替, 摘要位于消息之中。其中记为完成的事项均已完成。]",
+    "Portuguese": "[Nota: as mensagens anteriores desta conversa foram substituídas por um resumo que está entre as "
+    "mensagens. O que ele dá como feito está feito.]",
+    "French": "[Note : les messages précédents de cette conversation ont été remplacés par un résumé placé parmi les "
+    "messages. Ce qu'il indique comme fait est fait.]",
+    "German": "[Hinweis: Frühere Nachrichten dieses Gesprächs wurden durch eine Zusammenfassung ersetzt, die unter den "
+    "Nachrichten steht. Was sie als erledigt nennt, ist erledigt.]",
+    "Japanese": "[注: この会話の以前のメッセージは要約に置き換えられ、要約はメッセージの中にあります。"
+    "完了と記された事項は完了しています。]",
+}
+
+
+def language_of(path: Sequence[Message]) -> str:
+    """The language the notes are written in: of most human messages; where they mix, of the newest that tells; else English."""
+    said = [message.text for message in path if message.origin == "human"][-LOOKED_AT:]
+    newest = (name for text in reversed(said) if (name := detect([text])))
+    name = detect(said) or next(newest, DEFAULT)
+    return name if name in LEAD_IN else DEFAULT
+
+
+def with_note(system: Json, note: str) -> Json:
+    """A system prompt with the note at its end, once: text, a list of text blocks, or a message that holds either."""
+    if not note:
+        return system
+    if isinstance(system, str):
+        return system if note in system else f"{system}\n\n{note}"
+    if isinstance(system, list):
+        told = any(isinstance(block, Mapping) and note in str(block.get("text", "")) for block in system)
+        return system if told else [*system, {"type": "text", "text": note}]
+    if isinstance(system, Mapping) and "content" in system:
+        return {**system, "content": with_note(system["content"], note)}
+    return system

@@ -1,0 +1,56 @@
+"""Policies that prune in steps below the soft level, and policies that measure in bytes / 4, through a real store."""
+
+from __future__ import annotations
+
+from offturn import CompactionClient, Pruned, Skipped, Usage
+from offturn_engine.formats import get
+from tests.engine.raws import human, says
+from tests.policies.histories import filler, reads, turns
+
+PLACEHOLDER = "[Old tool result content cleared]"
+
+
+async def test_results_are_cleared_step_by_step_and_between_steps_the_session_rests(valkey_url: str) -> None:
+    async with CompactionClient.from_url(valkey_url) as client:
+        session = client.session("steps", format="openai-chat", policy="claude-code-3layer", window=200_000)
+        await session.record([human("go"), *reads(8, 4_000), says("done")])
+        (first,) = await client.run_due()
+        assert isinstance(first, Pruned)
+        view = await session.view()
+        assert [m["content"] for m in view.messages].count(PLACEHOLDER) == 3
+
+        assert await client.run_due() in ([], [Skipped(reason="resting")])
+        assert await client.run_due() == []
+        for i in range(12):  # small talk never parks the session, nor opens its breaker
+            await session.record([human(f"question {i}"), says(filler(6_000))])
+            assert all(isinstance(outcome, Skipped) for outcome in await client.run_due())
+        status = await session.status()
+        assert not status.parked
+
+        await session.record([human("more"), *reads(4, 4_000, first=20), says("done")])
+        assert [type(outcome) for outcome in await client.run_due()][:1] == [Pruned]
+        assert [m["content"] for m in (await session.view()).messages].count(PLACEHOLDER) == 7
+
+
+async def test_the_policy_of_the_session_measures_whatever_the_handle_says(valkey_url: str) -> None:
+    logs = [human("2026-11-03T10:00:01Z ERROR worker-3 req=9f3c status=500 dur=812ms\n" * 100), says("ok")]
+    in_bytes = sum(get("openai-chat", "bytes4").estimate(raw) for raw in logs)
+    async with CompactionClient.from_url(valkey_url) as client:
+        await client.session("bytes", format="openai-chat", policy="claude-code", window=200_000).record(logs)
+        other = client.session("bytes", format="openai-chat", policy="balanced", window=200_000)
+        assert (await other.view()).tokens == in_bytes
+        await other.record(turns(1))
+        assert (await other.view()).tokens == in_bytes + sum(get("openai-chat", "bytes4").estimate(r) for r in turns(1))
+
+
+async def test_a_policy_that_measures_in_another_way_forgets_what_usage_has_taught(valkey_url: str) -> None:
+    async with CompactionClient.from_url(valkey_url) as client:
+        session = client.session("learnt", format="openai-chat", window=200_000)
+        await session.record(turns(2, each=reads(2, 2_000)))
+        view = await session.view()
+        await session.record([human("on")], usage=Usage(input_tokens=2 * view.tokens), view=view)
+        taught = (await session.view()).tokens
+        await session.configure(policy="claude-code")
+        raws = (await session.view(generation=0)).messages
+        assert (await session.view()).tokens == sum(get("openai-chat", "bytes4").estimate(raw) for raw in raws)
+        assert taught > 1.5 * view.tokens

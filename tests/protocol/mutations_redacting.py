@@ -1,0 +1,62 @@
+"""Deliberately broken scripts around `redact`: (script, old text, new text, trace; \"\" where random runs must notice)."""
+
+from __future__ import annotations
+
+REDACTING_MUTATIONS: dict[str, tuple[str, ...]] = {
+    "redact not once": ("redact", "local known = once()", "local known = false", "redact-once"),
+    "redact keeps the epoch": ("redact", "set('epoch', a.op)", "", "redact-running"),
+    "redact keeps chunks": ("redact", "redis.call('UNLINK', CHUNKS, CHUNKSQ)", "", "redact-running"),
+    "redact keeps generations": ("redact", "goes or on(g.covered, seq)", "goes", "redact-covered"),
+    "redact keeps records": ("redact", "redis.call('UNLINK', payload(number))", "", "redact-covered"),
+    "redact keeps what quotes": ("redact", "quoting[number] or", "", "redact-quoting"),
+    "redact keeps what was told": ("redact", "(g.told or 0) > first", "false", "redact-told"),
+    "redact takes what was told before": ("redact", "(g.told or 0) > first", "g.told > 0", "redact-told-before"),
+    "told is not passed on": ("commit", "based and based.told or 0", "0", "redact-told-lives-on"),
+    "redact keeps notes": ("redact", "set('note', '')", "", "redact-note"),
+    "redact keeps in force": ("redact", "if dropped[num('adopted')] then", "if false then", "redact-covered"),
+    "redact shows the transcript": ("redact", "current = g and g.replaces or 0", "current = 0", "redact-older"),
+    "redact keeps hashes": ("redact", "return redis.sha1hex(a.salt .. hash)", "return hash", "redact-covered"),
+    "redact keeps hashes in replies": (
+        "redact",
+        "if told.chain and told.length > first then",
+        "if false then",
+        "redact-lost-reply",
+    ),
+    "redact keeps digests": ("redact", "'%d:%s', entry.seq, FORGOTTEN", "'%d:00', entry.seq", "redact-same-id"),
+    "redact forgets another's digest": (
+        "redact",
+        "tonumber(string.match(place, '^%d+')) == entry.seq",
+        "true",
+        "redact-after-amend",
+    ),
+    "redacted id conflicts": ("record", "and digest ~= FORGOTTEN", "", "redact-other-content"),
+    "redact keeps events": ("redact", "redis.call('XDEL', EVENTS, row[1])", "", "redact-covered"),
+    "redact keeps the weight": ("redact", "num('path_tokens') - a.tokens", "num('path_tokens')", "redact-weight"),
+    "redact keeps the hold": ("redact", "num('held') - a.tokens", "num('held')", "redact-held"),
+    "redact keeps the bytes": ("redact", "set('log_bytes', bytes)", "", "redact-weight"),
+    "redact keeps the trial": ("redact", "set('trial', '')", "", "redact-covered"),
+    "redact asks for nothing": ("redact", "local ring = ask()", "local ring = false", "redact-due"),
+    "redact of the tail it saw": (
+        "redact",
+        "for seq = num('log_len') - 1",
+        "for seq = a.length - 1",
+        "redact-grown-tail",
+    ),
+    "redact of any generation": ("redact", "and a.counter == num('counter')", "", "redact-moved-generation"),
+    "redact of any epoch": ("redact", "a.epoch == s.epoch and", "", "redact-moved-epoch"),
+    "redact of any log": ("redact", "if not same or not linked(a.length, a.chain)", "if not same", "redact-moved-log"),
+    "redact of any life": ("redact", "if gone(a.incarnation) then return reply('gone') end", "", "redact-purged"),
+    "chunks after a redact": (
+        "save_chunk",
+        "if a.redactions ~= num('redactions') then return reply('outdated') end",
+        "",
+        "redact-running",
+    ),
+    "caches after a redact": ("sync", "and a.redactions == num('redactions')", "", "redact-lost-reply"),
+    "records after a redact": (
+        "record",
+        "if live and a.redactions ~= num('redactions') then return reply('moved') end",
+        "",
+        "redact-covered",
+    ),
+}
