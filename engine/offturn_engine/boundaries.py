@@ -21,11 +21,10 @@ from offturn_engine.turns import last_unanswered
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """`cover`: seqs that would be newly covered; `tail`: index where the tail starts; `replay`: see Compaction."""
+    """`cover`: seqs that would be newly covered; `tail`: index where the tail starts."""
 
     cover: Ranges
     tail: int
-    replay: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +62,9 @@ def split(path: Sequence[Message], covered: Ranges, shape: Shape) -> Split:
 
 def at(path: Sequence[Message], covered: Ranges, start: int, *, system: int, head: int = 0, human: int = 0) -> Split:
     """The split whose tail starts at this legal cut point; `system`, `head`, `human`: see Shape."""
-    asked = last_unanswered(path)
-    replay = path[asked].seq if asked is not None and asked < start else None
     kept = _system(path[:start], system) | _head(path[:start], head) | _human(path[:start], human)
     cover = ranges_of(m.seq for i, m in enumerate(path[:start]) if i not in kept and not contains(covered, m.seq))
-    visible = asked in kept and not contains(covered, path[asked].seq) if asked is not None else False
-    return Split(cover, start, None if visible else replay)
+    return Split(cover, start)
 
 
 def least_tail(path: Sequence[Message]) -> int:

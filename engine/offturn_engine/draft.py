@@ -38,7 +38,7 @@ from offturn_engine.ranges import Ranges, contains, label, union
 from offturn_engine.render import Rendering, render
 from offturn_engine.templates import ALL_USER_MESSAGES, NINE_SECTION, TEMPLATES
 from offturn_engine.tokens import estimate_text
-from offturn_engine.turns import last_unanswered
+from offturn_engine.turns import waiting_in
 
 SUMMARY_HEAD = "[Summary of messages "
 SUMMARY_TELLS = " of this conversation. It tells what already happened; it is not a new request."
@@ -166,7 +166,7 @@ def _block_budget(draft: Draft) -> int:
 
 def _record(draft: Draft) -> Compaction:
     """The record without what is told about the covered messages."""
-    covered, replay = covered_by(draft), _replay(draft)
+    covered, replay = covered_by(draft), waiting_in(draft.path, covered_by(draft))
     return Compaction(
         base=draft.base.number,
         covered=covered,
@@ -188,14 +188,6 @@ def _record(draft: Draft) -> Compaction:
         spent=draft.spent,
         concessions=dict(draft.concessions),
     )
-
-
-def _replay(draft: Draft) -> int | None:
-    """Of a draft that covers nothing more: the base's, while it waits for its answer."""
-    if draft.split:
-        return draft.split.replay
-    asked = last_unanswered(draft.path)
-    return None if asked is None or draft.path[asked].seq != draft.base.replay else draft.base.replay
 
 
 def _text(covered: str, sections: Sections, facts: str, human: str, in_section: bool) -> str:

@@ -36,7 +36,6 @@ from offturn_engine.render import render
 from offturn_engine.restore import Allowance, allowance, restores
 from offturn_engine.tiers import Estimates, levels, tier
 from offturn_engine.tokens import text_estimate
-from offturn_engine.turns import last_unanswered
 
 HEAD_TRIMMED = "head_trimmed"
 """The concession that counts messages nobody summarised: they left the view, or the summarizer's request."""
@@ -221,10 +220,8 @@ def widen(candidate: Candidate, path: Sequence[Message], covered: Ranges) -> Can
     """
     draft = candidate.draft
     both = union(candidate.compaction.covered, covered)
-    asked = last_unanswered(path)
-    replay = path[asked].seq if asked is not None and contains(both, path[asked].seq) else None
     tail = max((i + 1 for i, m in enumerate(path) if contains(both, m.seq)), default=0)
-    split = Split(minus(both, draft.base.covered), tail, replay)
+    split = Split(minus(both, draft.base.covered), tail)
     method = "extractive" if draft.method in ("prune", "remote") else draft.method
     return assemble(replace(draft, path=path, split=split, method=method, opaque=None))
 
@@ -313,7 +310,7 @@ def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: in
     if rules.style == "hidden":
         gone, freed = hidden(visible, policy=rules, keep=protected)
         enough = freed > worth(rules.minimum_gain, draft.tokens_before)
-        return (replace(draft, split=Split(gone, parts.tail, draft.base.replay)), freed) if enough else (draft, 0)
+        return (replace(draft, split=Split(gone, parts.tail)), freed) if enough else (draft, 0)
     edited = {(e.seq, e.part): e for e in draft.edits}
     measure = text_estimate(policy.trigger.estimator)
     report = prune(visible, policy=rules, protected=protected, edited=edited, goal=goal, estimate=measure)
@@ -374,7 +371,7 @@ def _without_uses(pruned: Draft, parts: Split, policy: Policy, limits: Limits) -
     gone, freed = hidden(visible, policy=rules, keep=kept, goal=over)
     if not thoughts.edits and not freed:
         return None
-    return assemble(replace(draft, split=Split(gone, parts.tail, draft.base.replay)) if gone else draft)
+    return assemble(replace(draft, split=Split(gone, parts.tail)) if gone else draft)
 
 
 def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limits, focus: str, note: str) -> Summarise:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from offturn_engine.messages import Message
+from offturn_engine.ranges import Ranges, contains
 
 
 def steps(path: Sequence[Message]) -> list[int]:
@@ -37,6 +38,12 @@ def last_unanswered(path: Sequence[Message]) -> int | None:
         if message.origin == "human":
             return i
     return None
+
+
+def waiting_in(path: Sequence[Message], covered: Ranges) -> int | None:
+    """Seq of the request that waits for its answer, where these ranges cover it: it is shown again after the summary."""
+    asked = last_unanswered(path)
+    return None if asked is None or not contains(covered, path[asked].seq) else path[asked].seq
 
 
 def is_answer(message: Message) -> bool:

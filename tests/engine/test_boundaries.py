@@ -11,7 +11,7 @@ from offturn_engine.groups import pair, pending, spans
 from offturn_engine.invariants import legal_cut_points
 from offturn_engine.messages import Message
 from offturn_engine.ranges import contains
-from offturn_engine.turns import last_unanswered
+from offturn_engine.turns import last_unanswered, waiting_in
 from tests.engine.raws import ANTHROPIC, OPENAI, Raw, calls, groups, human, odd, placed, result, says, system
 
 PLENTY = 1_000_000
@@ -39,30 +39,32 @@ def test_the_tail_is_the_newest_whole_units_within_the_budget() -> None:
     path = placed([human("a"), *groups(10), says("done")])
     sizes = [sum(m.tokens for m in path[low:high]) for low, high in spans(path)]
     found = cut(path, tail=sum(sizes[-4:]))
-    assert found == Split(((0, len(path) - 7),), len(path) - 7, None)
+    assert found == Split(((0, len(path) - 7),), len(path) - 7)
     assert cut(path, tail=sum(sizes[-4:]) - 1).tail == len(path) - 5
 
 
 def test_the_last_unit_stays_whatever_its_size() -> None:
     path = placed([human("a"), says("b"), human("c"), says("long " * 500)])
-    assert cut(path, tail=1) == Split(((0, 3),), 3, None)
+    assert cut(path, tail=1) == Split(((0, 3),), 3)
 
 
 def test_the_current_turn_stays_where_it_is_small_enough() -> None:
     path = placed([human("a"), says("b"), human("c"), *groups(3)])
     size = sum(m.tokens for m in path[2:])
-    assert cut(path, tail=1, turn=size) == Split(((0, 2),), 2, None)
+    assert cut(path, tail=1, turn=size) == Split(((0, 2),), 2)
 
 
 def test_else_its_request_is_replayed() -> None:
     path = placed([human("a"), says("b"), human("c"), *groups(3)])
     size = sum(m.tokens for m in path[2:])
-    assert cut(path, tail=1, turn=size - 1) == Split(((0, 7),), 7, 2)
+    found = cut(path, tail=1, turn=size - 1)
+    assert found == Split(((0, 7),), 7)
+    assert waiting_in(path, found.cover) == 2
 
 
 def test_an_answered_request_is_not_replayed() -> None:
     path = placed([human("a"), *groups(3), says("done")])
-    assert cut(path, tail=1).replay is None
+    assert waiting_in(path, cut(path, tail=1).cover) is None
 
 
 def test_what_the_base_covers_is_not_covered_again() -> None:
@@ -72,7 +74,7 @@ def test_what_the_base_covers_is_not_covered_again() -> None:
 
 def test_system_messages_before_all_else_are_the_head() -> None:
     path = placed([system("rules"), system("more"), human("a"), says("b"), human("c"), says("d")])
-    assert cut(path, tail=1, system=0) == Split(((2, 5),), 5, None)
+    assert cut(path, tail=1, system=0) == Split(((2, 5),), 5)
 
 
 def test_later_system_messages_stay_the_newest_first() -> None:
@@ -103,7 +105,7 @@ def test_a_split_never_parts_what_belongs_together(path: list[Message], tail: in
     pairs = pair(path)
     assert not {i for i, _ in pending(path, pairs)} & set(covered)
     asked = last_unanswered(path)
-    assert found.replay == (path[asked].seq if asked is not None and asked in covered else None)
+    assert waiting_in(path, found.cover) == (path[asked].seq if asked is not None and asked in covered else None)
     for low, high in spans(path, pairs):
         inside = [i in covered for i in range(low, high) if path[i].origin != "system"]
         assert all(inside) or not any(inside)

@@ -173,6 +173,22 @@ def test_within_its_generation_a_replay_stays_where_it_is() -> None:
     assert violations(Shown(grown, record, view, OPENAI)) == {}
 
 
+@pytest.mark.parametrize("name", ["balanced", "codex", "hermes", "five-step", "opencode"])
+@pytest.mark.parametrize("raws", [[], groups(3), groups(40, size=300)])
+def test_a_request_that_seemed_answered_when_it_was_covered_is_replayed(name: str, raws: list[Raw]) -> None:
+    """What looked like the answer goes on to a call; whatever the policy keeps or only prunes, it is shown again."""
+    policy = load(name)
+    path = placed([*talk(40), human("do it"), says("ok"), *talk(1)[:0]])
+    base = Compaction(number=1, covered=((0, len(path) - 1),), seen=len(path), summary="s", format=OPENAI.name)
+    grown = [*path, *placed([calls("c", text="ok"), result("c"), *raws], start=len(path))]
+    found = plan(grown, base, OPENAI, policy=policy, limits=LIMITS, reason="manual")
+    if isinstance(found, Skip):
+        return
+    made = found.candidate if isinstance(found, PruneOnly) else apply(found, SECTIONS)
+    assert made.compaction.replay == len(path) - 2
+    assert violations(Shown(grown, made.compaction, made.rendering, OPENAI)) == {}
+
+
 def test_pruning_alone_drops_a_replay_that_has_been_answered() -> None:
     path = placed([*talk(2), *long_turn(120)])
     base = numbered(applied(path))

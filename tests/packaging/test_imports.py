@@ -79,6 +79,12 @@ def test_no_import_is_undeclared(package: str) -> None:
     assert not undeclared, f"not among what installs {package}"
 
 
+def test_what_draws_is_asked_for_only_where_something_is_drawn() -> None:
+    users = [path.name for path in shipped("offturn_worker") if PLOT & _foreign(path)]
+    assert users == ["plotting.py"]
+    assert "\nimport vl_convert" not in (ROOT / "worker/offturn_worker/plotting.py").read_text()
+
+
 def test_settings_alone_read_the_environment() -> None:
     readers = {
         path.relative_to(ROOT).as_posix()

@@ -51,7 +51,7 @@ def test_metadata_says_what_pyproject_says(unpacked: Path, required: list[Requir
     assert metadata["License-Expression"] == "Apache-2.0"
     assert "Apache License" in (folder / "licenses/LICENSE").read_text()
     assert {r.name for r in required if r.marker is None} == {Requirement(d).name for d in PROJECT["dependencies"]}
-    assert set(metadata.get_all("Provides-Extra", [])) == {"embedded", "worker", "local", "plot"}
+    assert set(metadata.get_all("Provides-Extra", [])) == {"embedded", "worker", "plot", "local"}
     entries = ConfigParser()
     entries.read(folder / "entry_points.txt")
     assert dict(entries["console_scripts"]) == {"offturn": "offturn.__main__:main"}

@@ -12,8 +12,9 @@ from offturn_engine.compaction import Compaction
 from offturn_engine.messages import Message
 from offturn_engine.plan import PruneOnly, Skip, Summarise
 from offturn_engine.prune import Pruning, prune
-from offturn_engine.ranges import contains, seqs_of
+from offturn_engine.ranges import contains, seqs_of, union
 from offturn_engine.stubs import is_stub
+from offturn_engine.turns import waiting_in
 from tests.engine.raws import ANTHROPIC, OPENAI, Raw, human, placed, says
 from tests.policies.histories import filler, path_of, planned, reads, turns, used
 
@@ -325,5 +326,9 @@ def test_less_than_the_minimum_gain_is_left_alone(gain: float, publishes: bool) 
 def test_a_request_that_is_covered_already_is_replayed_where_human_messages_stay_in_place() -> None:
     """It cannot stay where it was; found by the properties with `balanced` before `codex-0.125`."""
     path = placed([human("fix it"), *reads(4, 500)])
-    assert at(path, ((0, 3),), 7, system=0, human=1_000) == Split(((3, 7),), 7, 0)
-    assert at(path, (), 7, system=0, human=1_000) == Split(((1, 7),), 7, None)
+    again = at(path, ((0, 3),), 7, system=0, human=1_000)
+    assert again == Split(((3, 7),), 7)
+    assert waiting_in(path, union(((0, 3),), again.cover)) == 0
+    first = at(path, (), 7, system=0, human=1_000)
+    assert first == Split(((1, 7),), 7)
+    assert waiting_in(path, first.cover) is None

@@ -68,7 +68,7 @@ def step(path: Sequence[Message], base: Compaction, fmt_name: str, policy: Polic
     if made is None:
         return base
     if (refused := accept(made, minimum_gain=policy.size.minimum_gain)) is not None:
-        assert refused.reason in ("no_gain", "too_dense")
+        assert refused.reason in ("no_gain", "too_dense"), refused.broken
         return base
     record = made.compaction
     assert violations(Shown(measured, record, made.rendering, fmt)) == {}
