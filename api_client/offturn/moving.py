@@ -101,7 +101,7 @@ class Moving(Handle):
                     entries=entries,
                     expect=0,
                     config=meta.config,
-                    limits=(meta.ttl, meta.quota),
+                    limits=(meta.ttl, meta.quota, meta.too_dense),
                     calibration=meta.calibration,
                     thresholds=(meta.soft, meta.hard, meta.growth),
                     pace=meta.pace,

@@ -27,7 +27,7 @@ from offturn_engine.language import detect
 from offturn_engine.managed import compacted_in_band
 from offturn_engine.messages import Edit, Message
 from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of
-from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER, RESTING, TOO_DENSE
+from offturn_engine.outcome import BELOW_TRIGGER, NO_GAIN, NOTHING_TO_COVER, RESTING, TOO_DENSE
 from offturn_engine.prompt import output_cap
 from offturn_engine.protect import newest, with_newest_results
 from offturn_engine.prune import merged, prune
@@ -37,7 +37,6 @@ from offturn_engine.restore import Allowance, allowance, restores
 from offturn_engine.tiers import Estimates, levels, tier
 from offturn_engine.tokens import text_estimate
 
-BELOW_TRIGGER = "below_trigger"
 HEAD_TRIMMED = "head_trimmed"
 """The concession that counts messages nobody summarised: they left the view, or the summarizer's request."""
 
@@ -47,7 +46,7 @@ class Skip:
     """Nothing to do, and why: `phases_off`, `below_phase_minimum`, `below_trigger`, `nothing_to_cover`, `no_gain`,
     `resting`, `too_dense`.
 
-    no_gain: no summary could save enough. resting: see the outcomes. too_dense: too many summaries in a row have failed,
+    no_gain: no summary could save enough. below_trigger, resting: see the outcomes. too_dense: too many summaries in a row have failed,
     or human words that this policy never cuts are above the ceiling by themselves.
     """
 
@@ -321,7 +320,12 @@ def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: in
 def _step(draft: Draft, parts: Split, policy: Policy, limits: Limits) -> Skip | PruneOnly:
     """Below the trigger: prune all that may go, but only once that frees the minimum gain (cache-friendly steps)."""
     pruned, freed = _pruned(draft, parts, policy, limits, None)
-    return PruneOnly(assemble(pruned)) if freed >= _least_gain(policy, draft.tokens_before) else Skip(RESTING)
+    least = _least_gain(policy, draft.tokens_before)
+    if freed < least:
+        return Skip(RESTING)
+    candidate = assemble(pruned)
+    # What is freed is an estimate. Without the gain it would count as a strike, in a view that is not full.
+    return PruneOnly(candidate) if draft.tokens_before - candidate.rendering.tokens >= least else Skip(RESTING)
 
 
 def _least_gain(policy: Policy, view: int) -> float:

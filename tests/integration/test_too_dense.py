@@ -13,9 +13,9 @@ from tests.integration.host import human, says, turns
 WINDOW = 14_000
 
 
-async def dense(client: CompactionClient) -> Session:
+async def dense(client: CompactionClient, **overrides: Any) -> Session:
     """System prompt and tools alone are above the hard level; the few messages cannot make up for it."""
-    session = client.session("dense", format="openai-chat", window=WINDOW)
+    session = client.session("dense", format="openai-chat", window=WINDOW, overrides=overrides)
     await session.record([human("Hello."), says("Hello, what is it?"), human("Look.")])
     view = await session.view()
     await session.record([says("I have looked.")], usage={"prompt_tokens": 12_000, "completion_tokens": 4}, view=view)
@@ -51,6 +51,21 @@ async def test_a_view_that_cannot_shrink_is_tried_three_times_and_told(client: C
     assert status.blocked in (await client.session("dense", format="openai-chat").view()).warnings
     assert await client.run_due(summarizer=model) == []
     assert await client.parked() == []
+
+
+@pytest.mark.parametrize("way", ["record", "configure", "fork"])
+async def test_how_often_it_is_tried_is_the_policys(client: CompactionClient, way: str) -> None:
+    session = await dense(client, **({} if way == "configure" else {"failure.too_dense": 2}))
+    if way == "configure":
+        await session.configure(overrides={"failure.too_dense": 2})
+    if way == "fork":
+        await session.cancel()
+        forked = await session.fork("forked")
+        await session.purge()
+        session = forked
+
+    assert await run_out(client, FakeSummarizer()) == 2
+    assert "2 compactions in a row" in (await session.status()).blocked
 
 
 async def test_a_request_is_answered_at_once(client: CompactionClient) -> None:

@@ -107,7 +107,7 @@ def configure(
     epoch: str,
     config: str,
     thresholds: tuple[int, int, int],
-    limits: tuple[int, int] | None = None,
+    limits: tuple[int, int, int] | None = None,
     pace: Pace | None = None,
 ) -> tuple[State, ConfigureReply]:
     if op in dict(s.ops):

@@ -137,6 +137,7 @@ local function overfull(more) return reply('full', {bytes = log_bytes(), more = 
 local function bounded(limits)
   set('ttl', limits[1])
   set('quota', limits[2])
+  if limits[3] then set('too_dense', limits[3]) end -- a release that knows no such limit sends none
 end
 
 -- how often automatic work may start, and after what silence it starts by itself
@@ -251,7 +252,7 @@ local function hold() set('held', num('path_tokens') + num('growth')) end
 
 local function strike()
   set('strikes', num('strikes') + 1)
-  if num('strikes') < STRIKES then return end
+  if num('strikes') < (num('too_dense') > 0 and num('too_dense') or STRIKES) then return end
   set('served', num('request_no'))
   set('blocked', string.format(
     'This conversation cannot be made shorter: %d compactions in a row made no room. Its messages take about %d ' ..
@@ -281,8 +282,11 @@ end
 
 local function score() return not newborn and tonumber(redis.call('ZSCORE', DUE, MEMBER) or nil) end
 
--- in the set only for the end of a silence?
-local function silent() return num('doze') > 0 and score() == num('doze') end
+-- in the set only for the end of a silence? also one that has ended, and whose job a limit has put off
+local function silent()
+  local at, doze = score(), num('doze')
+  return doze > 0 and at and (at == doze or doze <= now)
+end
 
 local function due() return (score() or false) and not (silent() and num('doze') > now) end
 
