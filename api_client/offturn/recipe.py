@@ -246,9 +246,8 @@ async def _renew(key: SessionKey, store: SessionStore, claim: Claim, lease_ms: i
     while held:
         await asyncio.sleep(lease_ms / 4_000)
         with suppress(StoreUnavailable, StoreFull, TimeoutError):
-            async with asyncio.timeout(
-                lease_ms / 4_000
-            ):  # a silent server: the first to be heard again must be this one
+            # Of a silent server too: the first to be heard again must be this one.
+            async with asyncio.timeout(lease_ms / 4_000):
                 held = await store.renew(key, claim=claim, lease_ms=lease_ms)
 
 

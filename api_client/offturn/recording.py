@@ -16,6 +16,7 @@ from offturn.store.replies import BehindLog, DuplicateId, Meta, OrphanResult, Ov
 from offturn.store.state import Pace
 from offturn.usage import Usage
 from offturn.view import View
+from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_engine.tokens import Calibration
 from offturn_engine.triggers import early
@@ -29,6 +30,10 @@ KEPT = (
     "undelivered() has them"
 )
 RESTORED = "the store had lost the newest {} messages of this session, as after a failover: they were recorded again"
+BEYOND = (
+    "usage of {} input tokens was not used for estimates, the window has {}: pass the usage of the call made with this "
+    "view alone, or the model's real window"
+)
 BEHIND = "the store's log is not the one this handle has read; nothing was written: look at view(), then go on"
 
 
@@ -56,6 +61,17 @@ class Measured:
                 thresholds=levels(config, known) if first else None,
                 pace=config.pace(known) if first else None,
                 warnings=warnings,
+            )
+        if not isinstance(view, View | None):
+            raise InvalidSetting(f"view is a {type(view).__name__}: give the View that was sent")
+        largest = max(config.window, (view.options.window or 0) if view else 0)
+        if measured.input_tokens > largest:
+            # Believed, it would leave no room for any view, and no call to put it right.
+            return cls(
+                thresholds=levels(config, known) if meta is None else None,
+                pace=config.pace(known) if meta is None else None,
+                event=_event(measured, view),
+                warnings=(BEYOND.format(measured.input_tokens, largest),),
             )
         if view is not None and view.estimate:
             known = known.observe(view.estimate, measured.input_tokens, view.declared)

@@ -82,9 +82,8 @@ class Redacting(Handle):
         primary has it, make the same call again.
         """
         async with self._open(fresh=True) as (links, cache):
-            incarnation = (
-                cache.incarnation or cache.next_incarnation - 1
-            )  # a tombstone's, where a purge was not confirmed
+            # Else a tombstone's, where a purge was not confirmed.
+            incarnation = cache.incarnation or cache.next_incarnation - 1
             reply = await self._once(lambda _: links.store.purge(self.key, incarnation=incarnation))
             self._cache = self._last = None
             self._unsure.forget()
@@ -123,6 +122,10 @@ class Redacting(Handle):
 
 def _checked(refs: Sequence[Ref] | Ref, author: str | None, reason: object) -> list[Ref]:
     """Raises InvalidSetting."""
+    if not isinstance(refs, int | str | Iterable):
+        raise InvalidSetting(f"refs is a {type(refs).__name__}: give seqs, or your own ids as text")
+    if author is not None and not isinstance(author, str):
+        raise InvalidSetting(f"author is a {type(author).__name__}: give the name in the messages' `name` field")
     wanted = [refs] if isinstance(refs, int | str) else [*refs]
     for ref in wanted:
         if isinstance(ref, bool) or not isinstance(ref, int | str):

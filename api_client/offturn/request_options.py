@@ -13,12 +13,12 @@ from offturn.config import SessionConfig
 from offturn_engine.formats.anthropic import Anthropic
 from offturn_engine.messages import Json, Message, ThinkingPart
 from offturn_engine.protect import may_clear
+from offturn_engine.remote import ON_DEMAND_BETA
 
 Method = Literal["messages.create", "beta.messages.create", "chat.completions.create"]
 
 EDITS_BETA = "context-management-2025-06-27"
 COMPACT_BETA = "compact-2026-01-12"
-ON_DEMAND_BETA = "compact-2026-09-04"  # needed by every request that carries such an item
 LEAST_COMPACT_TRIGGER = 50_000  # tokens; the API refuses less
 NEWEST_MARKED = 3  # the API takes four breakpoints: one is the system prompt's
 NOT_MARKED = frozenset({"thinking", "redacted_thinking"})

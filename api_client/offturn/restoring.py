@@ -34,6 +34,7 @@ async def record_again(cache: Cache, found: Snapshot) -> int | None:
             return None
         meta = cache.meta
         config = cache.config or cache.opened
+        fresh = config.calibration(None)
         reply = await cache.store.record(
             cache.key,
             op=token_hex(16),
@@ -46,9 +47,8 @@ async def record_again(cache: Cache, found: Snapshot) -> int | None:
             config=config.to_json(),
             limits=config.bounds,
             calibration=meta.calibration if meta else None,
-            thresholds=(meta.soft, meta.hard, meta.growth)
-            if meta
-            else levels(cache.opened, cache.opened.calibration(None)),
+            thresholds=(meta.soft, meta.hard, meta.growth) if meta else levels(config, fresh),
+            pace=meta.pace if meta else config.pace(fresh),
         )
         if isinstance(reply, Recorded):
             return len(entries)

@@ -29,13 +29,11 @@ from offturn_engine.messages import Message, RawMessage
 from offturn_engine.notes import SYSTEM_NOTE, with_note
 from offturn_engine.plan import emergency
 from offturn_engine.render import Item, Rendering, is_system, render
-from offturn_engine.tokens import Calibration, estimate_message, estimate_text
+from offturn_engine.tokens import Calibration, estimate_text
 
 EMERGENCY_TRIES = 3
 NOTE_ROOM = max(estimate_text(note) for note in SYSTEM_NOTE.values())
 GAVE_WAY = "generation {} does not fit the window and gave way: pass window=offturn.ANY_WINDOW to see it as it is"
-
-
 SHADOW = (
     "adopt='never': what is in force does not fit and gave way for this call only; generations are made and not shown, "
     "configure(adopt='group') puts the newest in force"
@@ -176,7 +174,7 @@ def give_way(
     """The emergency candidate that fits with this lead. Raises CannotFit, in real tokens."""
     note = NOTE_ROOM if space.config.policy.after.system_note or base.system_note else 0
     raw = render(path, base, fmt)
-    more = _led(raw, lead, base.system_note).tokens - raw.tokens + note
+    more = _led(raw, lead, base.system_note, fmt).tokens - raw.tokens + note
     usable = space.messages - more
     limits = replace(space.config.estimates(space.calibration), usable=usable)
     try:
@@ -185,20 +183,20 @@ def give_way(
         raise CannotFit(space.calibration.real(error.tokens + more), space.limit) from None
 
 
-def _led(rendering: Rendering, lead: tuple[RawMessage, ...], note: str) -> Rendering:
+def _led(rendering: Rendering, lead: tuple[RawMessage, ...], note: str, fmt: Format) -> Rendering:
     """With the host's own leading system messages in place of the recorded ones, the note on the first of them."""
     if not lead:
         return rendering
     rest = dropwhile(lambda item: is_system(item.raw), rendering.items)
     noted = (with_note(lead[0], note), *lead[1:])
-    own = (Item(raw, -1, "message", estimate_message(raw)) for raw in noted)
+    own = (Item(raw, -1, "message", fmt.estimate(raw)) for raw in noted)
     return replace(rendering, items=(*own, *rest))
 
 
 def _seen(cache: Cache, shown: Compaction, options: Options) -> Rendering:
     """What goes out as messages. The note stands once: on a system prompt given apart, else on the first system message."""
     record = shown if options.system is None else shown.model_copy(update={"system_note": ""})
-    return _led(render(cache.path, record, cache.fmt), options.lead, record.system_note)
+    return _led(render(cache.path, record, cache.fmt), options.lead, record.system_note, cache.fmt)
 
 
 def _apart(shown: Compaction, options: Options) -> int:

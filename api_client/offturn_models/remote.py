@@ -20,7 +20,7 @@ from offturn_engine.compaction import Opaque, Spent
 from offturn_engine.formats.responses import items
 from offturn_engine.messages import Json
 from offturn_engine.provider_errors import problem
-from offturn_engine.remote import RemoteReply, RemoteRequest
+from offturn_engine.remote import ON_DEMAND_BETA, RemoteReply, RemoteRequest
 
 from .answer import count
 from .anthropic import Anthropic
@@ -29,7 +29,6 @@ from .failure import failure
 from .model import DEFAULT_TIMEOUT
 from .openai import OpenAI
 
-COMPACT_BETA = "compact-2026-09-04"
 MOST_OUTPUT = 16_000  # tokens of a summary; above 21,333 the SDK wants a stream
 
 
@@ -87,7 +86,7 @@ class Endpoints:
                 model=request.model,
                 max_tokens=MOST_OUTPUT,
                 messages=given,
-                betas=[COMPACT_BETA],
+                betas=[ON_DEMAND_BETA],
                 compaction={"type": "summarize"},
             )
             return _body(raw.http_response.content)

@@ -10,6 +10,9 @@ from offturn_engine.messages import RawMessage
 
 Mode = Literal["openai-compact", "anthropic-compact"]
 
+ON_DEMAND_BETA = "compact-2026-09-04"
+"""Of Anthropic's beta API: what makes an item on demand, and what every request needs that carries one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteRequest:

@@ -22,7 +22,6 @@ from offturn_engine.messages import Message, TextPart, ToolCallPart, ToolResultP
 from offturn_engine.operations import operations
 from offturn_engine.ranges import contains
 from offturn_engine.results import failed
-from offturn_engine.tokens import estimate_message
 from offturn_engine.tools import arguments_of, command_of, family_of, normalised, one_line, plain_name
 
 RESTORED = "[Restored from "
@@ -137,7 +136,7 @@ def _restore(found: _Found, fmt: Format, budget: int) -> Restore | None:
             tokens=0,
             changed=found.changed,
         )
-        tokens = estimate_message(fmt.user(restored(found.message, what)))
+        tokens = fmt.estimate(fmt.user(restored(found.message, what)))
         if tokens <= budget:
             return what.model_copy(update={"tokens": tokens})
         characters = min(characters - 1, characters * budget // tokens)

@@ -51,6 +51,17 @@ async def test_in_this_process(store: tuple[str, ...]) -> None:
     assert (shown.returncode, shown.stdout) == (0, b"session chat: skipped (nothing_to_cover)\n")
 
 
+async def test_here_it_is_priced_as_by_a_worker(store: tuple[str, ...]) -> None:
+    async with CompactionClient.from_url(store[1], tenant=store[3]) as client:
+        session = client.session("chat", format="openai-chat")
+        await session.configure(model="anthropic:claude-opus-5-5")
+        code, made = compact("chat", "--here", *store)
+        [generation] = await session.generations()
+
+    assert (code, made["generation"]) == (0, 1)
+    assert generation.economics.saving
+
+
 def test_what_cannot_be(store: tuple[str, ...]) -> None:
     absent = compact("nobody", "--here", *store)
     no_model = compact("chat", "--summarizer", "nope:x", *store)

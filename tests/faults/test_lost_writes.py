@@ -20,6 +20,7 @@ from tests.faults.snapshot import Snapshot
 from tests.integration.host import Raw, calls, human, result, says, stored, turns
 
 WINDOW = 16_000
+STEERING = ("soft", "hard", "growth", "hourly", "interval", "idle_ms", "idle_floor", "ttl", "quota")
 
 Call = Callable[[Session, list[Raw]], Awaitable[Any]]
 
@@ -78,9 +79,16 @@ async def test_whatever_is_called_next_brings_them_back(
     assert await redis.hgetall(session.key.key("ids")) == before  # type: ignore[misc]
 
 
-async def test_a_session_lost_as_a_whole_is_made_again_as_it_was(client: CompactionClient, redis: Redis) -> None:
-    session = client.session("chat", format="openai-chat", policy="balanced", window=20_000, model="gpt-x")
+@pytest.mark.parametrize("looked", [False, True])
+async def test_a_session_lost_as_a_whole_is_made_again_as_it_was(
+    client: CompactionClient, redis: Redis, looked: bool
+) -> None:
+    paces = {"trigger.most_per_hour": 3, "trigger.idle_seconds": 600}
+    session = client.session("chat", format="openai-chat", overrides=paces, window=20_000, model="gpt-x")
     await session.record([human("a"), says("b")])
+    if looked:
+        await session.view()
+    before = await redis.hmget(session.key.key("meta"), list(STEERING))  # type: ignore[misc]
     await redis.flushall()
     view = await session.view()
     config = await client.stored_config("chat")
@@ -89,6 +97,8 @@ async def test_a_session_lost_as_a_whole_is_made_again_as_it_was(client: Compact
     assert config is not None
     assert (config.window, config.model) == (20_000, "gpt-x")
     assert (await session.status()).requirement == "none"
+    assert before == await redis.hmget(session.key.key("meta"), list(STEERING))  # type: ignore[misc]
+    assert before[3:5] == [b"3", b"0"]
 
 
 async def test_hosts_that_come_back_at_once_restore_it_once(

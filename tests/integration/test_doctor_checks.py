@@ -167,6 +167,17 @@ async def test_sessions_that_wait_and_those_that_are_parked(client: CompactionCl
     assert stuck[1].remedy == "offturn session unblock 'a b' --tenant bots"
 
 
+async def test_a_due_session_of_another_release_hides_nothing(client: CompactionClient, redis: Redis) -> None:
+    for name in ("later", "ours"):
+        session = client.session(name, format="openai-chat", window=10_000, model=f"openai:{name}")
+        await session.record(turns("openai-chat", 16))
+    execute: Callable[..., Awaitable[int]] = redis.execute_command
+    await execute("HSET", keys.SessionKey("default", "later").key("meta"), "v", "2")
+    found = await read(redis)
+
+    assert (found.health.due, found.models) == (2, {"openai:ours"})
+
+
 async def test_breakers_that_are_open(redis: Redis) -> None:
     limits = SharedLimits(redis)
     sizes: dict[str, Any] = {"failures": 5, "pause_ms": 60_000, "longest_ms": 60_000}

@@ -19,7 +19,7 @@ from offturn.store.sessions import SessionStore
 from offturn.store.workers import COUNTS_MS, About, Workers
 from offturn_config import keys
 from offturn_config.keys import QUEUE, SessionKey
-from offturn_config.presets import load
+from offturn_config.presets import load, names
 from tests.conftest import TIMEOUT
 from tests.integration.host import human, says
 from tests.integration.shell import KEY, Compaction, settings, ticks, until, working
@@ -170,7 +170,7 @@ async def test_a_worker_is_on_the_list_while_it_runs(redis: Redis, valkey_url: s
         (worker,) = found
         assert (worker.id, worker.here, worker.about.kind, worker.about.draining) == ("w1", True, "worker", False)
         assert (worker.about.queue, worker.about.max_jobs) == (QUEUE, 2)
-        assert worker.about.policies == {"balanced": load("balanced").hash}
+        assert worker.about.policies == {name: load(name).hash for name in names()}
         assert worker.about.summarizers == ("openai:m", "anthropic:n")
         assert worker.about.version
         assert "hunter2" not in str(await held(redis))

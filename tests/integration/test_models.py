@@ -48,9 +48,13 @@ I fixed the handler and added a test. The tests passed. Next I will update the n
 
 Write the record.
 ## Goal
+(What is wanted.)
 ## Constraints and Preferences
+(Limits.)
 ## Done
-## In Progress"""
+(Finished work.)
+## In Progress
+(Open work.)"""
 
 Summarizer: TypeAlias = Anthropic | OpenAI
 Build: TypeAlias = Callable[..., Summarizer]

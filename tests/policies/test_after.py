@@ -15,9 +15,9 @@ from offturn_engine.invariants import Shown, violations
 from offturn_engine.match import holds_summary
 from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of, with_note
 from offturn_engine.outcome import NOTHING_TO_COVER
-from offturn_engine.plan import Skip, plan
+from offturn_engine.plan import PruneOnly, Skip, plan
 from offturn_engine.restore import allowance, restores
-from offturn_engine.tokens import estimate_message
+from offturn_engine.tokens import Estimator, estimate_message
 from tests.integration.host import FORMATS, calls, human, long_text, result, says
 from tests.policies.agents import ASKED, WINDOW, compacted, path_of, reading, shown, text_of, turn
 
@@ -169,6 +169,16 @@ def test_the_size_of_a_restore_is_what_its_message_costs() -> None:
     made = compacted("claude-code", "openai-chat", reading("openai-chat", 8), overrides=PLAIN)
     items = [item for item in made.rendering.items if item.kind == "restore"]
     assert [estimate_message(item.raw) for item in items] == [r.tokens for r in made.compaction.restores]
+    both: tuple[Estimator, ...] = ("calibrated", "bytes4")
+    for measured in both:
+        rules, fmt = load("claude-code", PLAIN), get("openai-chat", measured)
+        path = [m.placed(i) for i, m in enumerate(map(fmt.parse, reading("openai-chat", 8)))]
+        planned = plan(path, Compaction(), fmt, policy=rules, limits=rules.limits(WINDOW, 8_192), reason="manual")
+        assert isinstance(planned, PruneOnly), "the ledger is enough"
+        again = planned.candidate
+        costs = [item.tokens for item in again.rendering.items if item.kind == "restore"]
+        assert costs
+        assert costs == [r.tokens for r in again.compaction.restores]
     assert holds_summary(items[0].raw), "recorded as a message of another session it would pass for a human's words"
 
 

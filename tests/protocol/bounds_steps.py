@@ -50,13 +50,19 @@ class BoundsSteps:
     async def on_narrow(self, name: str, room: str, *arguments: str) -> str:
         """The quota leaves so many bytes; a message of these steps takes more than 100."""
         s = self.state
-        fields = {"config": s.config, "thresholds": s.thresholds, "limits": (TTL_MS, log_bytes(s) + int(room))}
+        fields = {
+            "epoch": s.epoch,
+            "config": s.config,
+            "thresholds": s.thresholds,
+            "limits": (TTL_MS, log_bytes(s) + int(room)),
+        }
         return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
 
     async def on_pace(self, name: str, hourly: str, interval: str, idle: str, floor: str, *arguments: str) -> str:
         """How often automatic work may start; seconds between two of them, of silence; the smallest view for that."""
         pace = (int(hourly), int(interval) * 1000, int(idle) * 1000, int(floor))
-        fields = {"config": self.state.config, "thresholds": self.state.thresholds, "pace": pace}
+        s = self.state
+        fields = {"epoch": s.epoch, "config": s.config, "thresholds": s.thresholds, "pace": pace}
         return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
 
     async def on_silence(self) -> str:

@@ -58,7 +58,7 @@ BOUNDS_MUTATIONS = {
     "mend leaves in force": ("mend", "set('adopted', nearest(num('adopted')))", "", "lost"),
     "mend leaves current": ("mend", "set('current', nearest(num('current')))", "", "lost"),
     "mend breaks the line": ("mend", "set(field, cjson.encode(g))", "", "lost-between"),
-    "mend asks for nothing": ("mend", "local ring = ask()", "local ring = false", "lost-first"),
+    "mend asks for nothing": ("mend", "ring = ask()", "ring = false", "lost-first"),
     "rollback to a lost one": ("rollback", "not there(a.target)", "not gen(a.target)", "lost-target"),
     "no hourly limit of the policy": (
         "claim",

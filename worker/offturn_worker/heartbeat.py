@@ -15,6 +15,7 @@ from offturn.stopping import stop as stop_tasks
 from offturn.store.workers import Workers
 from offturn_config.errors import OffturnError
 from offturn_config.settings import WorkerSettings
+from offturn_models.route import names_of
 
 BEAT_SECONDS = 5.0
 """A third of the time after which a worker is missed."""
@@ -28,7 +29,7 @@ class Heartbeat:
     """Beats from start to end, also while the worker drains; `stopping` is set when it is asked to stop."""
 
     def __init__(self, workers: Workers, settings: WorkerSettings, stopping: asyncio.Event) -> None:
-        names = tuple(name.partition("@")[0].strip() for name in settings.summarizer.split(","))
+        names = tuple(name.partition("@")[0] for name in names_of(settings.summarizer))
         self._about = about(max_jobs=settings.max_jobs, summarizers=names)
         self._workers = workers
         self._id = settings.worker_id

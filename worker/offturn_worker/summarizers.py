@@ -21,11 +21,7 @@ log = structlog.get_logger(__name__)
 
 def endpoints(settings: WorkerSettings) -> Endpoints:
     """The providers' own compaction, for policies that ask for it."""
-    return Endpoints(
-        keys={"anthropic": settings.anthropic_api_key, "openai": settings.openai_api_key},
-        base_urls={"anthropic": settings.anthropic_base_url, "openai": settings.openai_base_url},
-        timeout=settings.summarizer_timeout,
-    )
+    return Endpoints(**_access(settings))
 
 
 def build(settings: WorkerSettings) -> AnySummarizer:
@@ -56,7 +52,7 @@ def build_for_worker(settings: WorkerSettings) -> AnySummarizer:
 
 
 def entries(settings: WorkerSettings) -> Iterator[tuple[str, Model | InvalidSetting]]:
-    """Each entry of the route with its name to show, or what is wrong with it. None for a setting that names none."""
+    """Each entry of the route with its name to show, or what is wrong with it. Nothing for a setting that names none."""
     for name in names_of(settings.summarizer):
         shown = name.partition("@")[0]
         try:
@@ -66,11 +62,14 @@ def entries(settings: WorkerSettings) -> Iterator[tuple[str, Model | InvalidSett
 
 
 def _arguments(settings: WorkerSettings) -> dict[str, Any]:
+    return {**_access(settings), "window": settings.summarizer_window}
+
+
+def _access(settings: WorkerSettings) -> dict[str, Any]:
     return {
         "keys": {"anthropic": settings.anthropic_api_key, "openai": settings.openai_api_key},
         "base_urls": {"anthropic": settings.anthropic_base_url, "openai": settings.openai_base_url},
         "timeout": settings.summarizer_timeout,
-        "window": settings.summarizer_window,
     }
 
 

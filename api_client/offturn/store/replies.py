@@ -160,7 +160,7 @@ class Blocked(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limited(Reply):
-    """As many automatic compactions as an hour may have: due again when the first of them is an hour old."""
+    """As many automatic compactions as an hour may have, or too soon after the last one: due again when that is over."""
 
     remaining_ms: int
 
@@ -317,6 +317,7 @@ MendReply: TypeAlias = Mended | Gone
 RollbackReply: TypeAlias = RolledBack | Refused | Gone
 UndoReply: TypeAlias = Undone | PathMoved | Overfull | Refused | Gone
 SteerReply: TypeAlias = Steered | Gone
+ConfigureReply: TypeAlias = Steered | PathMoved | Gone
 PurgeReply: TypeAlias = Purged | Gone
 RedactReply: TypeAlias = Redacted | PathMoved | Gone
 

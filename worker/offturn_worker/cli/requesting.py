@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,19 +17,17 @@ from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.links import Links
 from offturn.recipe import run
-from offturn.summarizer import AnySummarizer
 from offturn.ticket import Ticket
 from offturn_config.keys import SessionKey
 from offturn_config.settings import load_worker_settings
-from offturn_engine.formats import get
 from offturn_engine.handoff import briefing
 from offturn_engine.mask import mask
 from offturn_engine.outcome import Compacted, Outcome, Pruned, Skipped, name, reason
-from offturn_engine.triggers import in_estimates
+from offturn_models.prices import price_of
 from offturn_worker.cli.options import StoreUrl, SummarizerName, Tenant, named_as_given
 from offturn_worker.cli.output import out, print_json, progress, say, write_text
 from offturn_worker.cli.store import AsJson, SessionId, existing, with_links
-from offturn_worker.summarizers import build
+from offturn_worker.summarizers import build, endpoints
 
 WAIT = 120.0
 EVENTS = 1_000
@@ -48,19 +48,19 @@ def compact(
     as_json: AsJson = False,
 ) -> None:
     """Ask for a compaction and say what became of it. --summarizer implies --here: a worker has its own."""
-    model = _model(summarizer) if here or summarizer else None
+    compacted = _compacting(summarizer) if here or summarizer else None
 
     async def work(client: CompactionClient, links: Links) -> Outcome | str:
         session = await existing(client, session_id)
-        if model is None and wait and not (await client.health()).attended:
+        if compacted is None and wait and not (await client.health()).attended:
             return NO_WORKER
         ticket = await session.request(focus=focus)
-        if model is None and not wait:
+        if compacted is None and not wait:
             return ASKED
         try:
             async with asyncio.timeout(wait or None):
-                if model is not None:
-                    made = await run(session.key, store=links.store, doorbell=links.doorbell, summarizer=model)
+                if compacted is not None:
+                    made = await compacted(session.key, store=links.store, doorbell=links.doorbell)
                     if reason(made) not in ELSEWHERE:
                         return made
                 return await ticket.wait()
@@ -118,10 +118,10 @@ async def _briefing(key: SessionKey, links: Links) -> dict[str, Any]:
     meta = await links.store.meta(key)
     assert meta is not None  # `existing` has seen it
     config = SessionConfig.from_json(meta.config)
-    cache = Cache(links.store, key, get(config.format), config)
+    cache = Cache(links.store, key, config.fmt, config)
     await cache.refresh()
     base = await cache.generation(cache.live.current)
-    limits = in_estimates(config.limits, config.calibration(meta.calibration))
+    limits = config.estimates(config.calibration(meta.calibration))
     text = await asyncio.to_thread(briefing, cache.path, base, human_budget=limits.human, ledger_budget=limits.ledger)
     masked = mask(text)
     return {
@@ -134,9 +134,11 @@ async def _briefing(key: SessionKey, links: Links) -> dict[str, Any]:
     }
 
 
-def _model(summarizer: str | None) -> AnySummarizer:
+def _compacting(summarizer: str | None) -> Callable[..., Awaitable[Outcome]]:
+    """The recipe with what a worker of these settings would bring to it."""
     with named_as_given(summarizer=summarizer):
-        return build(load_worker_settings(summarizer=summarizer))
+        settings = load_worker_settings(summarizer=summarizer)
+        return partial(run, summarizer=build(settings), prices=price_of, remote=endpoints(settings))
 
 
 async def _last_failure(ticket: Ticket) -> str:

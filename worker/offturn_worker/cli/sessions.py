@@ -37,9 +37,8 @@ def list_sessions(
 
     async def work(client: CompactionClient) -> list[dict[str, Any]]:
         names = [key.session for key in await client.sessions()]
-        living = [
-            name for name in names if await client.stored_config(name) is not None
-        ]  # of a purged one the name stays
+        # Of a purged one the name stays.
+        living = [name for name in names if await client.stored_config(name) is not None]
         return [asdict(await (await existing(client, name)).status()) for name in living]
 
     rows = with_client(store, tenant, work)

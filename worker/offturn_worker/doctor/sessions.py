@@ -12,10 +12,11 @@ from redis.asyncio import Redis
 from offturn import Health
 from offturn.config import SessionConfig
 from offturn.health import health
+from offturn.store.errors import UnknownVersion
 from offturn.store.limits import RouteTrouble, SharedLimits
 from offturn.store.sessions import SessionStore
 from offturn_config import keys
-from offturn_config.errors import InvalidSetting
+from offturn_config.errors import InvalidPolicy, InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_config.settings import WorkerSettings
 from offturn_models.prices import same_model_warning
@@ -25,7 +26,7 @@ from offturn_worker.doctor.findings import Finding, finding
 from offturn_worker.doctor.target import Target
 
 LATE_SECONDS, STUCK_SECONDS = 60, 600
-PAGE = 10  # parked sessions read
+PAGE = 10  # sessions read, of those that are due and of those that are parked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ async def read(redis: Redis) -> Sessions:
     found = await health(redis)
     store = SessionStore(redis)
     due = await store.due(PAGE)
-    metas = [await store.meta(key) for key, _ in due]
+    models = [await _model(store, key) for key, _ in due]
     _, items = await redis.hscan(keys.dead(), count=PAGE)
     return Sessions(
         health=found,
@@ -56,8 +57,17 @@ async def read(redis: Redis) -> Sessions:
         parked=dict(_parked(items)),
         routes=await SharedLimits(redis).routes(),
         now_ms=await store.now_ms(),
-        models={model for meta in metas if meta and (model := SessionConfig.from_json(meta.config).model)},
+        models={model for model in models if model},
     )
+
+
+async def _model(store: SessionStore, key: SessionKey) -> str | None:
+    """What the session's host calls; None also where another release wrote the session, which hides no other finding."""
+    try:
+        meta = await store.meta(key)
+        return SessionConfig.from_json(meta.config).model if meta else None
+    except (UnknownVersion, InvalidPolicy):
+        return None
 
 
 def own_models(found: Sessions, settings: WorkerSettings) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ local function nearest(number)
   return number
 end
 
+local ring = false
 if #fields > 0 then
   -- first what frees room: a full server lets a script that began so go on
   redis.call('HDEL', META, unpack(fields))
@@ -31,12 +32,10 @@ if #fields > 0 then
   set('adopted', nearest(num('adopted')))
   set('epoch', a.nonce)
   turn(a.nonce)
-  local ring = ask()
+  ring = ask()
   save()
   rung(ring)
   event('mended', {lost = #fields, generation = num('adopted'), current = num('current')})
-  return reply('mended', {lost = #fields, current = num('current'), adopted = num('adopted'), ring = ring,
-    request_no = num('request_no')})
 end
-return reply('mended', {lost = 0, current = num('current'), adopted = num('adopted'), ring = false,
+return reply('mended', {lost = #fields, current = num('current'), adopted = num('adopted'), ring = ring,
   request_no = num('request_no')})
