@@ -54,7 +54,8 @@ class SessionConfig:
         """How often automatic work may start, and after what silence, as the store has it."""
         trigger = self.policy.trigger
         idle = trigger.idle_seconds * 1000 if trigger.enabled else 0
-        return trigger.most_per_hour, trigger.minimum_interval * 1000, idle, self.estimates(calibration).idle_floor
+        floor, dense = self.estimates(calibration).idle_floor, self.policy.failure.too_dense
+        return trigger.most_per_hour, trigger.minimum_interval * 1000, idle, floor, dense
 
     def to_json(self) -> str:
         """For the store."""

@@ -60,8 +60,15 @@ class BoundsSteps:
 
     async def on_pace(self, name: str, hourly: str, interval: str, idle: str, floor: str, *arguments: str) -> str:
         """How often automatic work may start; seconds between two of them, of silence; the smallest view for that."""
-        pace = (int(hourly), int(interval) * 1000, int(idle) * 1000, int(floor))
+        pace = (int(hourly), int(interval) * 1000, int(idle) * 1000, int(floor), 0)
         s = self.state
+        fields = {"epoch": s.epoch, "config": s.config, "thresholds": s.thresholds, "pace": pace}
+        return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
+
+    async def on_strikes(self, name: str, strikes: str, *arguments: str) -> str:
+        """So many compactions without progress open the breaker."""
+        s = self.state
+        pace = (0, 0, 0, 0, int(strikes))
         fields = {"epoch": s.epoch, "config": s.config, "thresholds": s.thresholds, "pace": pace}
         return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
 

@@ -68,7 +68,7 @@ def hold(s: State) -> State:
 
 def strike(s: State) -> State:
     s = s._replace(strikes=s.strikes + 1)
-    if s.strikes < STRIKES:
+    if s.strikes < (s.pace[4] or STRIKES):
         return s
     sentence = (
         f"This conversation cannot be made shorter: {s.strikes} compactions in a row made no room. Its messages take "

@@ -65,7 +65,7 @@ class State(NamedTuple):
     redactions: int = 0
     config: str = ""
     quota: int = 0
-    pace: tuple[int, int, int, int] = (0, 0, 0, 0)
+    pace: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     doze: str = ""  # asleep: due when the silence has been long enough; over: it has
     chunks: frozenset[str] = frozenset()
     ops: tuple[tuple[str, Reply], ...] = ()

@@ -66,6 +66,7 @@ BOUNDS_MUTATIONS = {
         "math.huge",
         "hourly-of-the-policy",
     ),
+    "always three strikes": ("", "(num('dense') > 0 and num('dense') or STRIKES)", "STRIKES", "strikes-of-the-policy"),
     "no interval": ("claim", "recent[#recent] + num('interval')", "now", "interval"),
     "idle at once": ("", "and not (silent() and num('doze') > now)", "", "idle-silence"),
     "idle for ever": ("claim", "set('doze', 0)", "", "idle-silence"),

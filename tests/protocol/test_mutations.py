@@ -154,7 +154,12 @@ MUTATIONS = {
     "unblock keeps holds": Mutation("unblock", "set('held', 0)", "", "unblock-lifts-holds"),
     "unblock keeps the breaker": Mutation("unblock", "\nlift()", "", "too-dense"),
     "rollback keeps the breaker": Mutation("rollback", "\nlift()", "", "too-dense-in-vain"),
-    "no breaker": Mutation("", "if num('strikes') < STRIKES then return end", "do return end", "too-dense"),
+    "no breaker": Mutation(
+        "",
+        "if num('strikes') < (num('dense') > 0 and num('dense') or STRIKES) then return end",
+        "do return end",
+        "too-dense",
+    ),
     "breaker asks on": Mutation("", "and not blocked()", "", "too-dense"),
     "breaker leaves requests open": Mutation(
         "", "set('served', num('request_no'))\n  set('blocked'", "set('blocked'", "too-dense"

@@ -79,6 +79,10 @@ BOUNDS = {
         "finish a compacted; record h1 2; claim a = limited; request h1; claim a = claim; finish a skipped; hour; "
         "claim a = claim",
     ),
+    "strikes-of-the-policy": Trace(
+        2,
+        "strikes h1 1; claim a; finish a no-gain; record h1 2 = recorded; claim a = idle; unblock h1; claim a = claim",
+    ),
     "interval": Trace(
         2,
         "pace h1 0 600 0 0; claim a; plan a; commit a; finish a compacted; record h1 2; claim a = limited; hour; "

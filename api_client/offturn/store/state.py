@@ -72,9 +72,9 @@ _GEN_FIELDS = (
 )
 
 
-Pace: TypeAlias = tuple[int, int, int, int]
-"""Automatic compactions an hour, ms between two of them, ms of silence after which one starts, and the smallest view for
-that, in estimate units. 0: no limit, none."""
+Pace: TypeAlias = tuple[int, int, int, int, int]
+"""Automatic compactions an hour, ms between two of them, ms of silence after which one starts, the smallest view for
+that, in estimate units, and the strikes that open the too-dense breaker. 0: no limit, none; the usual strikes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +221,7 @@ def _meta(fields: Mapping[str, str], due: bool, now_ms: int, unattended: bool) -
         ends=ends_of(json.loads(fields.get("ends") or "[]")),
         leased=int(fields.get("leased_until", 0)) > now_ms,
         due=due and number("doze") <= now_ms,
-        pace=(number("hourly"), number("interval"), number("idle_ms"), number("idle_floor")),
+        pace=(number("hourly"), number("interval"), number("idle_ms"), number("idle_floor"), number("dense")),
         unattended=unattended,
         open_calls=json.loads(fields["open"]),
         reason=fields.get("reason", ""),

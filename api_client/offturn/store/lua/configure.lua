@@ -1,6 +1,6 @@
 -- Replace the stored configuration and its thresholds. Jobs that run under the one before are superseded.
 -- The caller has changed what it read: where another was faster, it reads again.
--- a: op, incarnation, epoch, config, thresholds, calibration ('': nothing learnt yet), limits? {ttl, quota}, pace? {hourly, interval, idle_ms, idle_floor}
+-- a: op, incarnation, epoch, config, thresholds, calibration ('': nothing learnt yet), limits? {ttl, quota}, pace? {hourly, interval, idle_ms, idle_floor, dense}
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end

@@ -139,12 +139,13 @@ local function bounded(limits)
   set('quota', limits[2])
 end
 
--- how often automatic work may start, and after what silence it starts by itself
+-- how often automatic work may start, after what silence it starts by itself, after how many strikes it ends
 local function paced(pace)
   set('hourly', pace[1])
   set('interval', pace[2])
   set('idle_ms', pace[3])
   set('idle_floor', pace[4])
+  set('dense', pace[5] or 0)
 end
 
 local function linked(n, hash) return n == 0 or (n <= num('log_len') and hash_at(n) == hash) end
@@ -251,7 +252,7 @@ local function hold() set('held', num('path_tokens') + num('growth')) end
 
 local function strike()
   set('strikes', num('strikes') + 1)
-  if num('strikes') < STRIKES then return end
+  if num('strikes') < (num('dense') > 0 and num('dense') or STRIKES) then return end
   set('served', num('request_no'))
   set('blocked', string.format(
     'This conversation cannot be made shorter: %d compactions in a row made no room. Its messages take about %d ' ..
