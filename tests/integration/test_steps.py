@@ -54,3 +54,17 @@ async def test_a_policy_that_measures_in_another_way_forgets_what_usage_has_taug
         raws = (await session.view(generation=0)).messages
         assert (await session.view()).tokens == sum(get("openai-chat", "bytes4").estimate(raw) for raw in raws)
         assert taught > 1.5 * view.tokens
+
+
+async def test_a_first_record_of_another_handle_is_measured_as_the_session_is(
+    client: CompactionClient, valkey_url: str
+) -> None:
+    raws = [human("Look."), says("x = compute(1, 2, 3)\n" * 400)]
+    session = client.session("chat", format="openai-chat", policy="claude-code")
+    await session.record(raws)
+    async with CompactionClient.from_url(valkey_url) as elsewhere:
+        await elsewhere.session("chat", format="openai-chat", policy="balanced").record(raws)
+    meta = await (await client._connector.links()).store.meta(session.key)
+
+    assert meta is not None
+    assert meta.path_tokens == 2 * sum(get("openai-chat", "bytes4").estimate(raw) for raw in raws)
