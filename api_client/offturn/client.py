@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self, get_args
 
-from offturn.config import DEFAULT_WINDOW, Adopt, SessionConfig, checked_adopt, reserved_output
+from offturn.config import DEFAULT_WINDOW, Adopt, SessionConfig, checked_adopt, checked_model, reserved_output
 from offturn.deadline import one_call
 from offturn.entries import OriginRule
 from offturn.errors import StoreUnavailable
@@ -122,7 +122,7 @@ class CompactionClient:
         config = SessionConfig(
             format=get(format).name,
             policy=load(policy, overrides),
-            model=model,
+            model=checked_model(model),
             window=size,
             max_output=reserved_output(size, max_output),
             adopt=checked_adopt(adopt),
@@ -162,10 +162,7 @@ class CompactionClient:
         due = [key for key, _ in await links.store.due(BATCH) if key.tenant == self._tenant]
         return [await run(key, store=links.store, doorbell=links.doorbell, summarizer=summarizer) for key in due]
 
-    def _key(self, session: object) -> SessionKey:
-        if not isinstance(session, str):
-            kind = type(session).__name__
-            raise InvalidSetting(f"session id is of type {kind}: use a string such as f'telegram:{{chat_id}}'")
+    def _key(self, session: str) -> SessionKey:
         return SessionKey(self._tenant, session)
 
 

@@ -115,15 +115,24 @@ def checked_adopt(adopt: Adopt) -> Adopt:
     return adopt
 
 
+def checked_model(model: object) -> str | None:
+    """The same. Raises InvalidSetting for what is no text."""
+    if model is not None and not isinstance(model, str):
+        raise InvalidSetting(f"model is a {type(model).__name__}: use its name, such as 'anthropic:claude-opus-5-5'")
+    return model
+
+
 def reserved_output(window: int, max_output: int | None) -> int:
     """What is kept free for the answer: as given, else an eighth of the window, at most 8,192.
 
-    Raises InvalidSetting where one is no whole number.
+    Raises InvalidSetting where one is no whole number, or the window is larger than ANY_WINDOW: the store could not count it.
     """
     sizes: tuple[tuple[str, object], ...] = (("window", window), ("max_output", max_output))
     for name, value in sizes:
         if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
             raise InvalidSetting(f"{name} {value!r:.40}: use a whole number of tokens, such as 128000")
+    if window > ANY_WINDOW:
+        raise InvalidSetting(f"window {window!r:.40}: use at most {ANY_WINDOW} tokens")
     return min(window // 8, LARGEST_DEFAULT_OUTPUT) if max_output is None else max_output
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from offturn.cache import Cache
-from offturn.config import Adopt, SessionConfig, checked_adopt
+from offturn.config import Adopt, SessionConfig, checked_adopt, checked_model
 from offturn.entries import entry_of
 from offturn.errors import Conflict, InvalidSetting, Refused
 from offturn.exporting import export
@@ -135,7 +135,7 @@ class Moving(Handle):
             new = replace(
                 old.resized(old.window if window is None else window),
                 policy=base.override(overrides) if overrides else base,
-                model=old.model if model is None else model,
+                model=old.model if model is None else checked_model(model),
                 adopt=old.adopt if adopt is None else checked_adopt(adopt),
             )
             learnt = (meta.calibration or "") if new.model == old.model else ""

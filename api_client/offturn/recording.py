@@ -14,6 +14,7 @@ from offturn.room import session_full
 from offturn.store.replies import BehindLog, DuplicateId, Meta, OrphanResult, Overfull, RecordReply, Unexpected
 from offturn.usage import Usage
 from offturn.view import View
+from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_engine.tokens import Calibration
 
@@ -46,6 +47,8 @@ class Measured:
         if measured is None:
             warnings = () if usage is None else ("usage was not understood: pass the SDK's response or Usage(...)",)
             return cls(thresholds=None if meta else levels(config, known), warnings=warnings)
+        if not isinstance(view, View | None):
+            raise InvalidSetting(f"view is a {type(view).__name__}: give the View that was sent")
         if view is not None and view.estimate:
             known = known.observe(view.estimate, measured.input_tokens, view.declared)
         return cls(calibration=known.model_dump_json(), thresholds=levels(config, known), event=_event(measured, view))

@@ -123,6 +123,10 @@ class Redacting(Handle):
 
 def _checked(refs: Sequence[Ref] | Ref, author: str | None, reason: object) -> list[Ref]:
     """Raises InvalidSetting."""
+    if not isinstance(refs, int | str | Iterable):
+        raise InvalidSetting(f"refs is a {type(refs).__name__}: give seqs, or your own ids as text")
+    if author is not None and not isinstance(author, str):
+        raise InvalidSetting(f"author is a {type(author).__name__}: give the name in the messages' `name` field")
     wanted = [refs] if isinstance(refs, int | str) else [*refs]
     for ref in wanted:
         if isinstance(ref, bool) or not isinstance(ref, int | str):

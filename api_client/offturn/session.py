@@ -6,6 +6,7 @@ with the reply it gave, so a write takes effect once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from offturn.view import Options, View
 from offturn_engine.groups import group_is_open
 from offturn_engine.messages import Json
 
+EVENT_ID = re.compile(r"[0-9]{1,19}(-[0-9]{1,19})?\Z")
 REASONS = ("manual", "phase", "threshold")
 OPEN = "a tool group is open: covered up to the last closed one"
 LONGEST_NOTE = 4_000  # characters of a note or focus
@@ -151,9 +153,10 @@ class Session(Mirroring, Redacting):
         force: also where its view, with what was recorded since, is above the policy's ceiling and larger than the view
         in force. Two things do not wait then: triggers, once the view is at the hard level; and `view`, which gives way at once where it does not fit
         the window, so that another generation is in force.
-        Raises Refused for a generation that is not kept or covers messages off the path, and without `force` for one
+        Raises InvalidSetting, Refused for a generation that is not kept or covers messages off the path, and without `force` for one
         that needs it, with the numbers.
         """
+        _check_generation(generation)
         async with self._open(fresh=True) as (links, cache):
             incarnation = cache.live.incarnation
             if not force:
@@ -187,7 +190,9 @@ class Session(Mirroring, Redacting):
         """What happened to the session, oldest first: names, numbers and sizes, never content.
 
         after: the id of the last event seen; limit: events at most. The store keeps about the newest 1,000.
+        Raises InvalidSetting.
         """
+        _check_page(after, limit)
         links = await self._connector.links()
         return await links.store.events(self.key, after=after, limit=limit)
 
@@ -212,3 +217,15 @@ class Session(Mirroring, Redacting):
                 await links.ring(self.key, reply.request_no)
             warnings = (*cache.live.warnings, *((OPEN,) if group_is_open(cache.path) else ()))
             return Ticket(links.store, self.key, reply.request_no, warnings)
+
+
+def _check_generation(generation: object) -> None:
+    if not isinstance(generation, int) or isinstance(generation, bool):
+        raise InvalidSetting(f"generation {generation!r:.40}: use the number of a generation, or 0")
+
+
+def _check_page(after: object, limit: object) -> None:
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise InvalidSetting(f"limit {limit!r:.40}: use a whole number from 1")
+    if after is not None and not (isinstance(after, str) and EVENT_ID.match(after)):
+        raise InvalidSetting(f"after {after!r:.40}: use the id of an event, such as 1796037757085-0")

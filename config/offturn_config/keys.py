@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import cast
 from urllib.parse import quote, unquote
 
 from offturn_config.errors import InvalidSetting
@@ -81,10 +82,14 @@ class SessionKey:
     session: str
 
     def __post_init__(self) -> None:
-        if not _TENANT.match(self.tenant):
-            raise InvalidSetting(f"tenant {self.tenant!r}: use 1 to 64 of a-z, 0-9, _ and -")
+        tenant, session = cast("object", self.tenant), cast("object", self.session)
+        if not isinstance(tenant, str) or not _TENANT.match(tenant):
+            raise InvalidSetting(f"tenant {tenant!r:.80}: use 1 to 64 of a-z, 0-9, _ and -")
+        if not isinstance(session, str):
+            kind = type(session).__name__
+            raise InvalidSetting(f"session id is of type {kind}: use a string such as f'telegram:{{chat_id}}'")
         try:
-            size = len(self.session.encode())
+            size = len(session.encode())
         except UnicodeEncodeError:
             raise InvalidSetting("session id holds a lone surrogate: use valid Unicode") from None
         if not 0 < size <= MAX_SESSION_BYTES:

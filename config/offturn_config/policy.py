@@ -184,9 +184,15 @@ def parse_policy(values: Mapping[str, Any]) -> Policy:
         raise InvalidPolicy(f"policy {values.get('name', '?')!r} cannot be loaded: {problems}") from None
 
 
-def _flat(overrides: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+def _flat(overrides: object, prefix: str = "") -> list[tuple[str, Any]]:
+    if not isinstance(overrides, Mapping):
+        raise InvalidPolicy(
+            f'overrides are a {type(overrides).__name__}: give a mapping such as {{"trigger.soft": 0.5}}'
+        )
     found: list[tuple[str, Any]] = []
     for key, value in overrides.items():
+        if not isinstance(key, str):
+            raise InvalidPolicy(f"overrides: {key!r:.40} names no parameter: use text such as 'trigger.soft'")
         if isinstance(value, Mapping):
             found.extend(_flat(value, f"{prefix}{key}."))
         else:

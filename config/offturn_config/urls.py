@@ -52,6 +52,8 @@ class StoreUrl:
 
 def parse_url(url: str, setting: str = "OFFTURN_STORE_URL") -> StoreUrl:
     """The URL as a value. Raises InvalidSetting naming `setting`, the URL without secrets, and the remedy."""
+    if not isinstance(cast("object", url), str):
+        raise InvalidSetting(f"{setting}: a {type(url).__name__} is no URL: use text such as redis://localhost:6379/0")
     scheme, _, rest = url.partition("://")
     if scheme == "embedded":
         return _embedded(rest, setting)

@@ -130,3 +130,44 @@ def test_every_error_is_exported() -> None:
     errors = {kind.__name__ for kind in kinds if issubclass(kind, OffturnError)}
     assert errors == set(offturn.errors.__all__)
     assert errors <= set(offturn.__all__)
+
+
+async def test_what_is_no_text_number_or_list_is_named(client: CompactionClient) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    await session.record([human("a")])
+    wrong: Any = 5
+    for call, said in (
+        (lambda: session.fork(wrong), "session id"),
+        (lambda: session.record([], usage=offturn.Usage(50), view=wrong), "view is a int"),
+        (lambda: session.redact(None, reason="r"), "refs is a NoneType"),  # type: ignore[arg-type]
+        (lambda: session.redact(5.0, reason="r"), "refs is a float"),  # type: ignore[arg-type]
+        (lambda: session.redact(author=wrong, reason="r"), "author is a int"),
+        (lambda: session.configure(model=wrong), "model is a int"),
+        (lambda: session.configure(overrides=wrong), "overrides are a int"),
+        (lambda: session.configure(overrides={5: 5}), "overrides: 5"),  # type: ignore[dict-item]
+        (lambda: session.rollback(generation=None, force=True), "generation None"),  # type: ignore[arg-type]
+        (lambda: session.events(limit=0), "limit 0"),
+        (lambda: session.events(limit="x"), "limit 'x'"),  # type: ignore[arg-type]
+        (lambda: session.events("-"), "after '-'"),
+    ):
+        with pytest.raises((InvalidSetting, InvalidPolicy), match=said):
+            await call()
+    with pytest.raises(InvalidSetting, match="model is a int"):
+        client.session("other", format="openai-chat", model=wrong)
+    with pytest.raises(InvalidSetting, match="store: a int is no URL"):
+        CompactionClient.from_url(wrong)
+    with pytest.raises(InvalidSetting, match="tenant 5"):
+        CompactionClient.from_url("redis://localhost", tenant=wrong)
+    assert (await session.status()).messages == 1
+
+
+async def test_a_window_is_one_the_store_can_count(client: CompactionClient) -> None:
+    """Ten to the 30 became a trigger below zero: the session was due for ever."""
+    with pytest.raises(InvalidSetting, match="window 1000000001: use at most 1000000000"):
+        client.session("chat", format="openai-chat", window=offturn.ANY_WINDOW + 1)
+    session = client.session("chat", format="openai-chat", window=offturn.ANY_WINDOW)
+    await session.record([human("a")])
+    assert (await session.status()).requirement == "none"
+    for call in (session.view, session.configure):
+        with pytest.raises(InvalidSetting, match="window "):
+            await call(window=10**30)
