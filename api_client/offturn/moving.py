@@ -15,7 +15,16 @@ from offturn.handle import Handle
 from offturn.links import Links
 from offturn.paths import Move, Ref, amended, place, up_to
 from offturn.room import session_full
-from offturn.store.replies import Gone, Meta, Overfull, PathMoved, SteerReply, Undone, UndoReply
+from offturn.store.replies import (
+    ConfigureReply,
+    Gone,
+    Meta,
+    Overfull,
+    PathMoved,
+    SteerReply,
+    Undone,
+    UndoReply,
+)
 from offturn.store.replies import Recorded as Stored
 from offturn_config.keys import SessionKey
 from offturn_config.presets import load
@@ -126,33 +135,27 @@ class Moving(Handle):
         """Change what the first record stored; None: as it is. A running job is superseded.
 
         overrides: parameters of `policy`, or of the session's own. model: another one forgets what usage has taught.
-        The view stays the same until the next compaction. Raises UnknownPolicy, InvalidPolicy, InvalidSetting.
+        The view stays the same until the next compaction. Processes that change different things at once lose nothing.
+        Raises UnknownPolicy, InvalidPolicy, InvalidSetting, and Conflict where others change the session at every try.
         """
         async with self._open(fresh=True) as (links, cache):
-            meta = cache.live
-            old = SessionConfig.from_json(meta.config)
-            base = old.policy if policy is None else load(policy)
-            new = replace(
-                old.resized(old.window if window is None else window),
-                policy=base.override(overrides) if overrides else base,
-                model=old.model if model is None else checked_model(model),
-                adopt=old.adopt if adopt is None else checked_adopt(adopt),
-            )
-            learnt = (meta.calibration or "") if new.model == old.model else ""
-            levels = new.thresholds(new.calibration(learnt))
-            reply = await self._once(
-                lambda op: links.store.configure(
-                    self.key,
-                    op=op,
-                    incarnation=meta.incarnation,
-                    config=new.onto(meta.config),
-                    thresholds=(levels.soft, levels.hard, levels.growth),
-                    limits=new.bounds,
-                    calibration=learnt,
+            for _ in range(TRIES):
+                meta = cache.live
+                old = SessionConfig.from_json(meta.config)
+                base = old.policy if policy is None else load(policy)
+                new = replace(
+                    old.resized(old.window if window is None else window),
+                    policy=base.override(overrides) if overrides else base,
+                    model=old.model if model is None else checked_model(model),
+                    adopt=old.adopt if adopt is None else checked_adopt(adopt),
                 )
-            )
-            await self._steered(links, cache, reply)
-            self._config = new
+                reply = await self._configured(links, meta, new, forget=new.model != old.model)
+                if not isinstance(reply, PathMoved):
+                    await self._steered(links, cache, reply)
+                    self._config = new
+                    return
+                await cache.refresh()  # another process has configured it too: on top of that
+            raise Conflict(BUSY)
 
     async def export(self) -> AsyncIterator[dict[str, Any]]:
         """Everything, as JSON values: one of kind `session`, then each `message` of the log, then each `generation`.
@@ -164,6 +167,23 @@ class Moving(Handle):
             meta = cache.live
         async for line in export(links.store, self.key, meta):
             yield line
+
+    async def _configured(self, links: Links, meta: Meta, new: SessionConfig, *, forget: bool) -> ConfigureReply:
+        """forget: what usage has taught."""
+        learnt = "" if forget else (meta.calibration or "")
+        levels = new.thresholds(new.calibration(learnt))
+        return await self._once(
+            lambda op: links.store.configure(
+                self.key,
+                op=op,
+                incarnation=meta.incarnation,
+                epoch=meta.epoch,
+                config=new.onto(meta.config),
+                thresholds=(levels.soft, levels.hard, levels.growth),
+                limits=new.bounds,
+                calibration=learnt,
+            )
+        )
 
     async def _move(self, links: Links, cache: Cache, move: Callable[[], Awaitable[Move]]) -> int:
         """The log's length afterwards. What was read and judged must still be so when it is written."""

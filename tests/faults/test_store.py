@@ -97,7 +97,7 @@ async def test_a_full_server_refuses_a_write_as_a_whole(redis: Redis) -> None:
             store.renew(KEY, claim=claim, lease_ms=1),
             store.save_chunk(KEY, incarnation=1, redactions=0, chunk_key="c", value="v"),
             undo(store),
-            store.configure(KEY, op="f", incarnation=1, config="{}", thresholds=(1, 2, 1)),
+            store.configure(KEY, op="f", incarnation=1, epoch="one", config="{}", thresholds=(1, 2, 1)),
             store.cancel(KEY, op="n", incarnation=1),
             store.unblock(KEY, op="u", incarnation=1),
         ):

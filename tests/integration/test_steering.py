@@ -196,3 +196,15 @@ async def test_unblock_leaves_a_running_job_alone(client: CompactionClient) -> N
 
     assert isinstance(await run_during(client, session.unblock), Compacted)
     assert (await session.view()).generation == 1
+
+
+async def test_processes_that_configure_at_once_lose_nothing(client: CompactionClient, valkey_url: str) -> None:
+    """One changes the window, the other the adoption: the later one was written over the earlier one."""
+    session = open_session(client)
+    await session.record([human("Hello.")])
+    async with CompactionClient.from_url(valkey_url, timeout=20) as other:
+        mine, theirs = session, open_session(other)
+        for window, adopt in ((20_000, "turn"), (24_000, "never"), (28_000, "group"), (30_000, "turn")):
+            await asyncio.gather(mine.configure(window=window), theirs.configure(adopt=adopt))  # type: ignore[arg-type]
+            status = await session.status()
+            assert (status.window, status.adopt) == (window, adopt)

@@ -47,7 +47,12 @@ class BoundsSteps:
     async def on_narrow(self, name: str, room: str, *arguments: str) -> str:
         """The quota leaves so many bytes; a message of these steps takes more than 100."""
         s = self.state
-        fields = {"config": s.config, "thresholds": s.thresholds, "limits": (TTL_MS, log_bytes(s) + int(room))}
+        fields = {
+            "epoch": s.epoch,
+            "config": s.config,
+            "thresholds": s.thresholds,
+            "limits": (TTL_MS, log_bytes(s) + int(room)),
+        }
         return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
 
     async def on_unlist(self) -> str:

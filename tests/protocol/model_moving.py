@@ -9,6 +9,7 @@ from hashlib import sha1
 
 from offturn.store.entries import NewEntry, Tombstone, data_of
 from offturn.store.replies import (
+    ConfigureReply,
     Gone,
     PathMoved,
     Purged,
@@ -101,14 +102,17 @@ def configure(
     *,
     op: str,
     incarnation: int,
+    epoch: str,
     config: str,
     thresholds: tuple[int, int, int],
     limits: tuple[int, int] | None = None,
-) -> tuple[State, SteerReply]:
+) -> tuple[State, ConfigureReply]:
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
+    if epoch != s.epoch:
+        return s, PathMoved()
     quota = limits[1] if limits else s.quota
     return steered(s._replace(config=config, thresholds=thresholds, epoch=op, quota=quota), op)
 

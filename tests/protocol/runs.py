@@ -62,7 +62,8 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
         if s.gens:
             found.append((f"evict {rng.choice(s.gens).number}", 1))
         found += [(f"cancel {name}{lost}", 1), (f"unblock {name}{lost}", 1)]
-        found.append((f"configure {name} {rng.randint(1, 4)} {rng.randint(4, 8)}{lost}", 1))
+        stale = rng.choice(("", "", " stale"))
+        found.append((f"configure {name} {rng.randint(1, 4)} {rng.randint(4, 8)}{stale}{lost}", 1))
         seqs = " ".join(str(rng.randrange(len(s.log))) for _ in range(rng.choice((1, 1, 2))))
         quoting = f" q{rng.randint(1, s.counter)}" if s.counter and rng.random() < 0.3 else ""
         found += [(f"redact {name} {seqs}{quoting}{lost}", 1), (f"mark {name} {seqs}", 1)]

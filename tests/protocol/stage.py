@@ -126,7 +126,9 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
         return answer
 
     async def on_configure(self, name: str, soft: str, hard: str, *arguments: str) -> str:
-        fields = {"config": f"config {self.draw()}", "thresholds": (int(soft), int(hard), 2)}
+        """`stale`: what it changes was read before somebody else changed it."""
+        epoch = "an older one" if "stale" in arguments else self.state.epoch
+        fields = {"epoch": epoch, "config": f"config {self.draw()}", "thresholds": (int(soft), int(hard), 2)}
         return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
 
     async def on_cancel(self, name: str, *arguments: str) -> str:

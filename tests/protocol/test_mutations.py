@@ -141,6 +141,9 @@ MUTATIONS = {
     "purge leaves due": Mutation("purge", "\nunlist()", "", "purged-with-all"),
     "purge forgets the life": Mutation("purge", "'incarnation', a.incarnation,", "", "purged-twice"),
     "configure keeps the epoch": Mutation("configure", "set('epoch', a.op)", "", "configured"),
+    "configure over another's": Mutation(
+        "configure", "if a.epoch ~= s.epoch then return reply('moved') end", "", "configured-by-two"
+    ),
     "configure asks for nothing": Mutation("configure", "local ring = ask()", "local ring = false", "configured-lower"),
     "cancel keeps the epoch": Mutation("cancel", "set('epoch', a.op)", "", "cancelled"),
     "cancel keeps requests": Mutation("cancel", "set('served', num('request_no'))", "", "cancelled"),

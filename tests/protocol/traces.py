@@ -148,6 +148,10 @@ MORE = {
     "configured": Trace(
         3, "claim a; plan a; configure h1 8 9 lost = steered; again h1; commit a = epoch; finish a superseded = done"
     ),
+    "configured-by-two": Trace(
+        3,
+        "configure h1 8 9 = steered; configure h2 8 8 stale = pathmoved; configure h2 8 8 = steered; configure h1 1 2 stale lost = pathmoved",
+    ),
     "configured-lower": Trace(1, "sweep = quiet; configure h1 1 4 = steered; sweep = due; claim a = claim"),
     "cancelled": Trace(
         1,

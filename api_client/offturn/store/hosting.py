@@ -9,6 +9,7 @@ from offturn.store.entries import NewEntry, Tombstone, data_of, dumps, text_of
 from offturn.store.errors import NotConfirmed, StoreFault
 from offturn.store.replies import (
     AdoptReply,
+    ConfigureReply,
     Gone,
     MendReply,
     PurgeReply,
@@ -146,14 +147,19 @@ class HostScripts(Scripted):
         *,
         op: str,
         incarnation: int,
+        epoch: str,
         config: str,
         thresholds: tuple[int, int, int],
         limits: tuple[int, int] | None = None,
         calibration: str = "",
-    ) -> SteerReply:
-        """Replace what the first record stored, once per `op`; running jobs become stale. `limits`: as in `record`."""
-        args = {"op": op, "incarnation": incarnation, "config": config, "thresholds": thresholds, "limits": limits}
-        return cast("SteerReply", await self._reply("configure", key, {**args, "calibration": calibration}))
+    ) -> ConfigureReply:
+        """Replace what the first record stored, once per `op`; running jobs become stale. `limits`: as in `record`.
+
+        epoch: the one in which the caller has read what it changes.
+        """
+        args = {"op": op, "incarnation": incarnation, "epoch": epoch, "config": config, "thresholds": thresholds}
+        more = {"limits": limits, "calibration": calibration}
+        return cast("ConfigureReply", await self._reply("configure", key, {**args, **more}))
 
     async def cancel(self, key: SessionKey, *, op: str, incarnation: int) -> SteerReply:
         """Withdraw open requests, once per `op`; running jobs become stale."""

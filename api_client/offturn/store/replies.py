@@ -316,6 +316,7 @@ MendReply: TypeAlias = Mended | Gone
 RollbackReply: TypeAlias = RolledBack | Refused | Gone
 UndoReply: TypeAlias = Undone | PathMoved | Overfull | Refused | Gone
 SteerReply: TypeAlias = Steered | Gone
+ConfigureReply: TypeAlias = Steered | PathMoved | Gone
 PurgeReply: TypeAlias = Purged | Gone
 RedactReply: TypeAlias = Redacted | PathMoved | Gone
 

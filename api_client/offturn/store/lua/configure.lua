@@ -1,8 +1,10 @@
 -- Replace the stored configuration and its thresholds. Jobs that run under the one before are superseded.
--- a: op, incarnation, config, thresholds, calibration ('': nothing learnt yet), limits? {ttl, quota}
+-- The caller has changed what it read: where another was faster, it reads again.
+-- a: op, incarnation, epoch, config, thresholds, calibration ('': nothing learnt yet), limits? {ttl, quota}
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end
+if a.epoch ~= s.epoch then return reply('moved') end
 
 set('config', a.config)
 set('calibration', a.calibration)
