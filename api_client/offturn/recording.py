@@ -27,6 +27,10 @@ KEPT = (
     "undelivered() has them"
 )
 RESTORED = "the store had lost the newest {} messages of this session, as after a failover: they were recorded again"
+BEYOND = (
+    "usage of {} input tokens was not used for estimates, the window has {}: pass the usage of the call made with this "
+    "view alone, or the model's real window"
+)
 BEHIND = "the store's log is not the one this handle has read; nothing was written: look at view(), then go on"
 
 
@@ -49,6 +53,11 @@ class Measured:
             return cls(thresholds=None if meta else levels(config, known), warnings=warnings)
         if not isinstance(view, View | None):
             raise InvalidSetting(f"view is a {type(view).__name__}: give the View that was sent")
+        largest = max(config.window, (view.options.window or 0) if view else 0)
+        if measured.input_tokens > largest:  # believed, it would leave no room for any view, and no call to put it right
+            told = (BEYOND.format(measured.input_tokens, largest),)
+            event = _event(measured, view)
+            return cls(thresholds=None if meta else levels(config, known), event=event, warnings=told)
         if view is not None and view.estimate:
             known = known.observe(view.estimate, measured.input_tokens, view.declared)
         return cls(calibration=known.model_dump_json(), thresholds=levels(config, known), event=_event(measured, view))

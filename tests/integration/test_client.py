@@ -364,3 +364,18 @@ async def test_a_call_is_one_round_trip(client: CompactionClient, redis: Redis) 
     mirrored = await trips()
 
     assert (recorded - start, viewed - recorded, mirrored - viewed) == (1, 1, 2)
+
+
+async def test_usage_beyond_the_window_teaches_nothing(client: CompactionClient) -> None:
+    """The sum over a conversation, passed as one call's usage, left no room for any view: CannotFit for ever."""
+    session = client.session("chat", format="openai-chat", window=14_000)
+    await session.record([human("Hello.")])
+    view = await session.view()
+
+    recorded = await session.record([says("Hi.")], usage=Usage(30_000), view=view)
+
+    assert "usage of 30000 input tokens was not used for estimates, the window has 14000" in recorded.warnings[0]
+    assert recorded.requirement == "none"
+    assert (await session.view()).limit == view.limit
+    larger = await session.view(window=40_000)
+    assert (await session.record([says("Yes?")], usage=Usage(30_000), view=larger)).warnings == ()
