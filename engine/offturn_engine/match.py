@@ -174,11 +174,19 @@ def match(history: Sequence[Form], shape: Shape) -> Match:
 
 
 def window(history: Sequence[Form], shape: Shape) -> Match:
-    """The same for a list that is only the newest part: it may start anywhere in the shape. The longest overlap counts."""
+    """The same for a list that is only the newest part: it may start anywhere in the shape. The longest overlap counts.
+
+    Where messages repeat, nearly every place looks like the start: those from which nothing can come are passed over.
+    """
     first = next((form for form in history if not form.is_synthetic), None)
+    least = sum(not form.is_synthetic for form in history)  # of the shape's messages, if all of the list is in it
+    most = _known(history, shape)  # of the shape's messages, that the list can go through before it says something new
     found = Match("unrelated", 0)
     for index, item in enumerate(shape.items):
-        if first is None or not item.is_in(first):
+        left = len(shape.items) - index
+        if found.kind != "unrelated" and not least <= left <= len(history):
+            continue  # nothing is better but an equal one
+        if first is None or (most < len(history) and left > most) or not item.is_in(first):
             continue
         one = match(history, replace(shape, items=shape.items[index:]))
         if one.new == len(history) and one.kind in ("equal", "own-view"):
@@ -186,6 +194,18 @@ def window(history: Sequence[Form], shape: Shape) -> Match:
         if one.kind == "behind" or (found.kind == "unrelated" and one.kind != "unrelated"):
             found = one
     return found
+
+
+def _known(history: Sequence[Form], shape: Shape) -> int:
+    """How many of the list come before its first message that is nowhere in the shape."""
+    forms = [form for item in shape.items for form in item.forms]
+    keys = {form.key for form in forms}
+    tombstones = {form.key for form in forms if form.was is not None}
+
+    def is_there(form: Form) -> bool:
+        return form.key in keys or form.is_synthetic or (bool(tombstones) and form.left in tombstones)
+
+    return next((place for place, form in enumerate(history) if not is_there(form)), len(history))
 
 
 def match_ids(
