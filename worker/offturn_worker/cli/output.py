@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from offturn_config.errors import InvalidSetting
 
@@ -27,17 +28,30 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     """A table on a terminal, tab-separated lines with a header in a pipe."""
     if not out.is_terminal:
         for row in (columns, *rows):
-            sys.stdout.write("\t".join(map(str, row)) + "\n")  # rich would make spaces of the tabs
+            sys.stdout.write("\t".join(map(plain, row)) + "\n")  # rich would make spaces of the tabs
         return
     table = Table(*columns, box=None, header_style="bold", pad_edge=False)
     for row in rows:
-        table.add_row(*map(str, row))
+        table.add_row(*(Text(plain(cell)) for cell in row))  # as it is: an id may look like rich's markup
     out.print(table)
+
+
+def plain(value: object) -> str:
+    """As text of one line: what would move a terminal's cursor, split a row or cannot be encoded is escaped.
+
+    Ids come from the hosts' users, and a reason to redact from whoever gave it.
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+
+
+def plain_lines(text: str) -> str:
+    """The same of each line."""
+    return "\n".join(map(plain, text.split("\n")))
 
 
 def say(text: str) -> None:
     """A line for people, on stderr, so that stdout holds results only."""
-    err.print(text, markup=False)
+    err.print(plain_lines(text), markup=False)
 
 
 def write_text(output: Path, text: str) -> None:

@@ -13,7 +13,7 @@ from offturn.config import ANY_WINDOW
 from offturn_engine.formats import get
 from offturn_worker.cli.dead import list_parked
 from offturn_worker.cli.options import StoreUrl, Tenant
-from offturn_worker.cli.output import out, print_json, print_table, say
+from offturn_worker.cli.output import out, plain_lines, print_json, print_table, say
 from offturn_worker.cli.store import AsJson, SessionId, existing, with_client
 from offturn_worker.cli.timeline import timeline
 
@@ -100,7 +100,8 @@ def view(
         return
     for message in facts["messages"]:
         out.print(f"[bold]{message['role']}[/bold]")
-        out.print(str(message.get("content") or message.get("tool_calls") or "")[:2_000], markup=False)
+        said = str(message.get("content") or message.get("tool_calls") or "")[:2_000]
+        out.print(plain_lines(said), markup=False)
 
 
 @typer_app.command("events")
