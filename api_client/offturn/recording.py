@@ -53,8 +53,9 @@ class Measured:
             return cls(thresholds=None if meta else levels(config, known), warnings=warnings)
         if not isinstance(view, View | None):
             raise InvalidSetting(f"view is a {type(view).__name__}: give the View that was sent")
+        # believed, it would leave no room for any view, and there would be no call to put it right
         largest = max(config.window, (view.options.window or 0) if view else 0)
-        if measured.input_tokens > largest:  # believed, it would leave no room for any view, and no call to put it right
+        if measured.input_tokens > largest:
             told = (BEYOND.format(measured.input_tokens, largest),)
             event = _event(measured, view)
             return cls(thresholds=None if meta else levels(config, known), event=event, warnings=told)
