@@ -117,7 +117,7 @@ def configure(
     if epoch != s.epoch:
         return s, PathMoved()
     quota = limits[1] if limits else s.quota
-    s = s._replace(config=config, thresholds=thresholds, epoch=op, quota=quota, pace=pace or s.pace)
+    s = s._replace(config=config, thresholds=thresholds, epoch=op, quota=quota, pace=pace or s.pace, tried=0)
     return steered(s, op)
 
 

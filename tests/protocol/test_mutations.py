@@ -160,7 +160,12 @@ MUTATIONS = {
         "do return end",
         "too-dense",
     ),
-    "breaker asks on": Mutation("", "and not blocked()", "", "too-dense"),
+    "breaker asks on": Mutation("", " or blocked() then return false", " then return false", "too-dense"),
+    "the same again": Mutation("", "and not tried()", "", "too-dense"),
+    "what came meanwhile was tried": Mutation(
+        "finish", "set('tried', num('begun'))", "set('tried', num('path_tokens'))", "tried-before-it-grew"
+    ),
+    "tried under other settings": Mutation("configure", "set('tried', 0)", "", "tried-before-it-grew"),
     "breaker leaves requests open": Mutation(
         "", "set('served', num('request_no'))\n  set('blocked'", "set('blocked'", "too-dense"
     ),

@@ -12,6 +12,7 @@ set('soft', a.thresholds[1])
 set('hard', a.thresholds[2])
 set('growth', a.thresholds[3])
 set('epoch', a.op)
+set('tried', 0)
 if a.limits then bounded(a.limits) end
 if a.pace then paced(a.pace) end
 local ring = ask()
