@@ -135,7 +135,7 @@ class CompactionClient:
         return Session(self._key(id), config, self._connector, origin, window is not None)
 
     async def sessions(self, limit: int = 1_000) -> list[SessionKey]:
-        """Sessions of this tenant the store knows, sorted by id; at most `limit`, then in no order which."""
+        """Living sessions of this tenant (not purged ones), sorted by id; of more than `limit` no matter which."""
         links = await self._connector.links()
         return await links.store.sessions(self._tenant, limit)
 

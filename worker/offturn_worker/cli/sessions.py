@@ -36,10 +36,7 @@ def list_sessions(
         return
 
     async def work(client: CompactionClient) -> list[dict[str, Any]]:
-        names = [key.session for key in await client.sessions()]
-        # Of a purged one the name stays.
-        living = [name for name in names if await client.stored_config(name) is not None]
-        return [asdict(await (await existing(client, name)).status()) for name in living]
+        return [asdict(await (await existing(client, key.session)).status()) for key in await client.sessions()]
 
     rows = with_client(store, tenant, work)
     if as_json:
