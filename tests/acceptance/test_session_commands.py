@@ -90,7 +90,7 @@ def test_unblock_and_what_is_refused(store: tuple[str, ...]) -> None:
     refused = offturn("session", "rewind", "chat", "--turns", "7", *store)
     no_message = offturn("session", "rewind", "chat", "--to", "row 9", *store)
 
-    assert told.stdout == b"session chat: nothing is due\n"
+    assert told.stdout == b"session chat: was neither parked nor blocked, nothing is due\n"
     assert refused.returncode == no_message.returncode == 2
     assert b"the path has 1" in refused.stderr
     assert b"not on the path" in no_message.stderr
@@ -99,7 +99,7 @@ def test_unblock_and_what_is_refused(store: tuple[str, ...]) -> None:
 def test_redact_asks_and_the_message_keeps_its_place(store: tuple[str, ...]) -> None:
     asked = ("redact", "chat", "--ref", "m0", "--ref", "m2", "--reason", "asked for")
     refused = offturn("session", *asked, *store)
-    nothing = offturn("session", "redact", "chat", "--reason", "asked for", "--yes", *store)
+    nothing = offturn("session", "redact", "chat", "--reason", "asked for", *store)
     unknown = offturn("session", "redact", "chat", "--ref", "row 9", "--reason", "asked for", "--yes", *store)
     redacted = facts(*asked, "--yes", *store)
     again = offturn("session", *asked, "--yes", *store)
@@ -107,7 +107,7 @@ def test_redact_asks_and_the_message_keeps_its_place(store: tuple[str, ...]) -> 
 
     assert refused.returncode == nothing.returncode == unknown.returncode == 2
     assert b"--yes" in refused.stderr
-    assert b"name messages (refs) or an author" in nothing.stderr
+    assert b"name messages with --ref m12, or all of an author with --author NAME" in nothing.stderr
     assert b"is not in session" in unknown.stderr
     assert (redacted["redacted"], redacted["messages"]) == ([0, 2], len(TALK))
     assert b"redacted nothing that was not already" in again.stdout

@@ -63,11 +63,16 @@ def unblock(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None
     """Let a session be compacted again that was parked, because jobs ended badly, or blocked, because they made no room."""
 
     async def work(session: Session) -> dict[str, Any]:
+        nonlocal stopped
+        before = await session.status()
+        stopped = before.parked or bool(before.blocked)
         await session.unblock()
         return asdict(await session.status())
 
+    stopped = False
     facts = _with_session(store, tenant, session_id, work)
-    _tell(facts, f"session {session_id}: {'a compaction is due' if facts['due'] else 'nothing is due'}", as_json)
+    was = "" if stopped else "was neither parked nor blocked, "
+    _tell(facts, f"session {session_id}: {was}{'a compaction is due' if facts['due'] else 'nothing is due'}", as_json)
 
 
 def purge(
@@ -113,6 +118,8 @@ def redact(
         seqs = await session.redact([_named(one) for one in ref or ()], author=author, reason=reason)
         return {"redacted": list(seqs), **asdict(await session.status())}
 
+    if not ref and not author:
+        raise InvalidSetting("redact: name messages with --ref m12, or all of an author with --author NAME")
     _confirm(f"redact in {session_id!r}", f"Delete what these messages of session {session_id} say", yes)
     facts = _with_session(store, tenant, session_id, work)
     names = ", ".join(f"m{seq}" for seq in facts["redacted"]) or "nothing that was not already"

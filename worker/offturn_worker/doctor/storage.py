@@ -20,7 +20,8 @@ MB = 1_048_576
 def trouble(target: Target, met: Trouble) -> Finding:
     """A server that could not be looked at."""
     path = shlex.quote(target.address.path)
-    return finding(f"{target.role}-{met.why}", f"{target.shown}: {met.detail}", cli=target.cli, path=path)
+    plain = "; a server that speaks no TLS is silent too" if met.why == "silent" and target.tls else ""
+    return finding(f"{target.role}-{met.why}", f"{target.shown}: {met.detail}{plain}", cli=target.cli, path=path)
 
 
 def store(target: Target, server: Server) -> Iterator[Finding]:
