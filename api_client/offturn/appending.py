@@ -11,14 +11,23 @@ from typing import Any, Self
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.entries import Ids, OriginRule, Prepared, listed, prepare
-from offturn.errors import Behind, Conflict, InvalidMessage, OffturnError, SessionFull, StoreFull, StoreUnavailable
+from offturn.errors import (
+    Behind,
+    Conflict,
+    InvalidMessage,
+    Moved,
+    OffturnError,
+    SessionFull,
+    StoreFull,
+    StoreUnavailable,
+)
 from offturn.handle import Handle
 from offturn.health import UNATTENDED
 from offturn.learning import seen_in
 from offturn.links import Links
 from offturn.loading import requirement
 from offturn.outbox import MAX_MESSAGES, Batch, Undelivered
-from offturn.recording import BEHIND, KEPT, RESTORED, UNSURE, Measured, Moved, refusal
+from offturn.recording import BEHIND, KEPT, RESTORED, UNSURE, Measured, refusal
 from offturn.store.replies import BehindLog, Gone, PathMoved, RecordReply, Unexpected
 from offturn.store.replies import Recorded as Stored
 from offturn.ticket import Ticket

@@ -125,7 +125,7 @@ class CompactionClient:
         size = DEFAULT_WINDOW if window is None else window
         config = SessionConfig(
             format=get(format).name,
-            policy=load(policy, {**self._forced, **(overrides or {})}),
+            policy=load(policy, self._forced).override(overrides or {}),
             model=checked_model(model),
             window=size,
             max_output=reserved_output(size, max_output),

@@ -2,11 +2,13 @@
 
     OffturnError
     ├── StoreUnavailable   no answer from the store within the deadline; retryable
+    │   └── NotConfirmed   a purge or redact is done on the primary, and may not be on a replica: make the same call again
     ├── StoreFull          the store takes no more writes; retryable after room was made
     │   └── SessionFull    this session's log is at the quota of its policy (`session.bytes`); not retryable
     ├── StoreFault         the store refused a command or has lost data: permissions, eviction, a bug
     ├── UnknownVersion     another release wrote what is stored; nothing was changed
     ├── Conflict           an id came again with other content, a list that is not this session's, a path that moved, a purged session
+    │   ├── Moved          `expect` names another seq than the next message gets; nothing was written
     │   └── NotRecorded    the store refused messages that were kept while it was away: `Session.undelivered` has them
     ├── Behind             the store has lost, or another host has changed, what this host acknowledged
     ├── InvalidMessage     a message no provider would take: index, field, remedy; nothing was stored
@@ -18,7 +20,7 @@
 Errors hold ids, indexes, field names and sizes, never content.
 """
 
-from offturn.store.errors import SessionFull, StoreFault, StoreFull, StoreUnavailable, UnknownVersion
+from offturn.store.errors import NotConfirmed, SessionFull, StoreFault, StoreFull, StoreUnavailable, UnknownVersion
 from offturn_config.errors import ConfigError, InvalidPolicy, InvalidSetting, OffturnError, UnknownPolicy
 from offturn_engine.errors import CannotFit, InvalidMessage, UnknownFormat
 
@@ -31,6 +33,8 @@ __all__ = [
     "InvalidMessage",
     "InvalidPolicy",
     "InvalidSetting",
+    "Moved",
+    "NotConfirmed",
     "NotRecorded",
     "OffturnError",
     "Refused",
@@ -46,6 +50,10 @@ __all__ = [
 
 class Conflict(OffturnError):
     """What the host says contradicts what the session holds; nothing was written."""
+
+
+class Moved(Conflict):
+    """The log has another length than `expect` said: the next message gets another seq. Nothing was written."""
 
 
 class NotRecorded(Conflict):

@@ -10,13 +10,12 @@ from typing import Any
 from offturn.away import Away
 from offturn.cache import Cache
 from offturn.entries import Ids, Prepared, prepare
-from offturn.errors import Conflict, InvalidMessage, StoreFull, StoreUnavailable
+from offturn.errors import Conflict, InvalidMessage, Moved, StoreFull, StoreUnavailable
 from offturn.holding import checked_hold
 from offturn.links import Links
 from offturn.matching import Recognised, leading, recognise
 from offturn.moving import BUSY, Moving
 from offturn.paths import Move
-from offturn.recording import Moved
 from offturn.room import session_full
 from offturn.store.replies import Overfull, PathMoved, Refused, Undone
 from offturn.view import Options, View

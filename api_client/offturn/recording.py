@@ -8,7 +8,7 @@ from typing import Any
 
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
-from offturn.errors import Behind, Conflict, InvalidMessage
+from offturn.errors import Behind, Conflict, InvalidMessage, Moved
 from offturn.learning import Seen
 from offturn.outbox import Batch
 from offturn.room import session_full
@@ -88,10 +88,6 @@ class Measured:
         known = config.calibration(meta.calibration if meta else None)
         known = known.observe(view.estimate, tokens, view.declared)
         return cls(calibration=known.model_dump_json(), thresholds=levels(config, known))
-
-
-class Moved(Conflict):
-    """The log has another length than the one expected."""
 
 
 class Unsure:

@@ -79,6 +79,8 @@ class Session(Mirroring, Redacting):
         with the numbers, where what may never be cut is too large: mostly one message pasted in. It is recorded, so
         take a larger window, or record an answer ("That was too long, please send a file."): answered, it may be cut.
         """
+        if generation is not None:
+            _check_generation(generation)
         options = Options(window=window, max_output=max_output, system=system, tools=tools, generation=generation)
         seconds = checked_hold(hold)
         try:

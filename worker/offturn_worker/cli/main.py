@@ -55,8 +55,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 130
     except typer.TyperException as error:
         if text := error.format_message().rstrip("."):
-            context = getattr(error, "ctx", None)  # of those that a command's arguments raise
-            command = context.command_path if context else "offturn"
+            where = getattr(error, "ctx", None)  # those that a command's arguments raise have one
+            command = where.command_path if where else "offturn"
             say(f"offturn: {text}{'' if text.endswith('?') else '.'} See `{command} --help`")
         return 2
     except OffturnError as error:

@@ -62,6 +62,8 @@ def fork(
 def unblock(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
     """Let a session be compacted again that was parked, because jobs ended badly, or blocked, because they made no room."""
 
+    stopped = False
+
     async def work(session: Session) -> dict[str, Any]:
         nonlocal stopped
         before = await session.status()
@@ -69,7 +71,6 @@ def unblock(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None
         await session.unblock()
         return asdict(await session.status())
 
-    stopped = False
     facts = _with_session(store, tenant, session_id, work)
     was = "" if stopped else "was neither parked nor blocked, "
     _tell(facts, f"session {session_id}: {was}{'a compaction is due' if facts['due'] else 'nothing is due'}", as_json)
