@@ -216,7 +216,7 @@ class Session(Mirroring, Redacting):
                 )
             )
             if isinstance(reply, Gone):
-                raise Conflict(f"session {self.key.member!r} was purged: record first")
+                raise Conflict(f"session {self.key.session!r} was purged: record first")
             if reply.ring:
                 await links.ring(self.key, reply.request_no)
             warnings = (*cache.live.warnings, *((OPEN,) if group_is_open(cache.path) else ()))
