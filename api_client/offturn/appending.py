@@ -33,6 +33,7 @@ from offturn.store.replies import Recorded as Stored
 from offturn.ticket import Ticket
 from offturn.usage import Usage
 from offturn.view import View
+from offturn.wording import several
 from offturn_engine.ranges import Ranges
 from offturn_engine.triggers import Requirement
 
@@ -324,7 +325,7 @@ class Appending(Handle):
 
         And what the store had lost, once.
         """
-        restored = (RESTORED.format(cache.restored),) if cache.restored else ()
+        restored = (RESTORED.format(several(cache.restored, "message")),) if cache.restored else ()
         cache.restored = 0
         if cache.config is None:
             assumed = f"no window given: {self._config.window} tokens are assumed, pass window="

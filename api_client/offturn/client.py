@@ -17,6 +17,7 @@ from offturn.recipe import run
 from offturn.session import Session
 from offturn.store.dead import DeadLetter
 from offturn.summarizer import EXTRACTIVE, AnySummarizer
+from offturn.wording import several
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_config.presets import DEFAULT, load
@@ -90,8 +91,8 @@ class CompactionClient:
         await self._connector.close()
         if left := self._connector.courier.untold:
             raise StoreUnavailable(
-                f"the client was closed with {sum(left.values())} messages of {len(left)} sessions that only this process "
-                "has: undelivered() of the client still has them"
+                f"the client was closed with {several(sum(left.values()), 'message')} of {several(len(left), 'session')} that "
+                "only this process has: undelivered() of the client still has them"
             )
 
     def undelivered(self) -> list[Undelivered]:

@@ -21,6 +21,7 @@ Errors hold ids, indexes, field names and sizes, never content.
 """
 
 from offturn.store.errors import NotConfirmed, SessionFull, StoreFault, StoreFull, StoreUnavailable, UnknownVersion
+from offturn.wording import several
 from offturn_config.errors import ConfigError, InvalidPolicy, InvalidSetting, OffturnError, UnknownPolicy
 from offturn_engine.errors import CannotFit, InvalidMessage, UnknownFormat
 
@@ -65,7 +66,7 @@ class NotRecorded(Conflict):
     def __init__(self, count: int, why: str) -> None:
         self.count = count
         super().__init__(
-            f"{count} messages kept while the store was away were refused when it was back ({why}): undelivered() of "
+            f"of what was kept while the store was away, {several(count, 'message')} got refused when it was back ({why}): undelivered() of "
             "this session has them; nothing of this call was done, make it again"
         )
 

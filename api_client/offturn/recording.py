@@ -29,7 +29,7 @@ KEPT = (
     "{}: the messages are kept in this process until the store takes them, and lost if it ends before: {} of {} wait, "
     "undelivered() has them"
 )
-RESTORED = "the store had lost the newest {} messages of this session, as after a failover: they were recorded again"
+RESTORED = "the store had lost the newest {} of this session, as after a failover: recorded again"
 BEYOND = (
     "usage of {} input tokens was not used for estimates, the window has {}: pass the usage of the call made with this "
     "view alone, or the model's real window"

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 
 from offturn_config.keys import SessionKey, dead
-from tests.acceptance.command import offturn
+from tests.acceptance.command import offturn, on_a_terminal
 from tests.acceptance.test_compact import conversation
 
 TALK = conversation(3)
@@ -47,6 +47,19 @@ def test_rewind_fork_and_export(store: tuple[str, ...]) -> None:
     assert [line["message"] for line in exported if line["kind"] == "message"] == TALK
     assert sum(line.get("on_path", False) for line in exported) == 3
     assert [(row["session"], row["messages"]) for row in listed] == [("chat", 3), ("copy", 5)]
+
+
+def test_a_list_cuts_nothing_on_a_narrow_terminal(store: tuple[str, ...], tmp_path: Path) -> None:
+    name = "a-name-of-a-session-that-is-rather-long"
+    offturn("session", "fork", "chat", name, *store)
+
+    lines = on_a_terminal("session", "list", *store, cwd=tmp_path, columns=80).splitlines()
+
+    assert lines[0].split() == [
+        *("session", "messages", "tokens", "generation", "current", "requirement", "due", "running", "policy")
+    ]
+    assert max(map(len, lines)) <= 80
+    assert name in "".join(line.split(" ")[0] for line in lines)
 
 
 def test_purge_asks_and_the_list_goes_on(store: tuple[str, ...]) -> None:

@@ -12,6 +12,7 @@ import typer
 
 from offturn import CompactionClient, InvalidSetting, Session
 from offturn.store.errors import NotConfirmed
+from offturn.wording import several
 from offturn_engine.handles import parse_handle
 from offturn_worker.cli.options import StoreUrl, Tenant
 from offturn_worker.cli.output import out, print_json
@@ -38,7 +39,7 @@ def rewind(
         return asdict(await session.status())
 
     facts = _with_session(store, tenant, session_id, work)
-    text = f"{facts['messages']} messages are on the path, generation {facts['generation']} is in force"
+    text = f"{several(facts['messages'], 'message')} on the path, generation {facts['generation']} is in force"
     _tell(facts, f"session {session_id}: {text}", as_json)
 
 
@@ -56,7 +57,7 @@ def fork(
         return asdict(await (await session.fork(new_id, at=_ref(at))).status())
 
     facts = _with_session(store, tenant, session_id, work)
-    _tell(facts, f"session {new_id}: {facts['messages']} messages of {session_id}", as_json)
+    _tell(facts, f"session {new_id}: {several(facts['messages'], 'message')} of {session_id}", as_json)
 
 
 def unblock(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:

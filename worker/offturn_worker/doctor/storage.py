@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from offturn.wording import several
 from offturn_worker.doctor.findings import Finding, finding
 from offturn_worker.doctor.server import Server, Trouble
 from offturn_worker.doctor.target import Target
@@ -77,7 +78,7 @@ def _role(target: Target, server: Server) -> Iterator[Finding]:
         case "slave":
             yield finding("role-replica", _follows(target, server), primary=_primary(server), db=target.address.db)
         case "master":
-            yield finding("role", f"primary, {server.info.get('connected_slaves', 0)} replicas")
+            yield finding("role", f"primary, {several(server.info.get('connected_slaves', 0), 'replica')}")
 
 
 def _follows(target: Target, server: Server) -> str:
