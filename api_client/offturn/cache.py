@@ -84,7 +84,7 @@ class Cache:
     def live(self) -> Meta:
         """The session's state. Raises Refused where nothing is recorded."""
         if self.meta is None:
-            raise Refused(f"session {self.key.member!r} holds nothing yet: record first")
+            raise Refused(f"session {self.key.session!r} holds nothing yet: record first")
         return self.meta
 
     @property
@@ -155,7 +155,7 @@ class Cache:
                 return meta
             if not snapshot.entries:
                 raise StoreFault(
-                    f"session {self.key.member!r}: the log holds {len(self.log)} of {meta.log_len} messages: the server "
+                    f"session {self.key.session!r}: the log holds {len(self.log)} of {meta.log_len} messages: the server "
                     "lost or evicted data, restore it (and set maxmemory-policy noeviction)"
                 )
 
@@ -232,7 +232,7 @@ class Cache:
         for _ in range(KEPT_GENERATIONS):
             if (found := await self.find(getattr(self.meta, pointer) if self.meta else 0)) is not None:
                 return found
-        raise StoreFault(f"session {self.key.member!r}: the server loses generations as fast as they are looked for")
+        raise StoreFault(f"session {self.key.session!r}: the server loses generations as fast as they are looked for")
 
     async def _mend(self) -> None:
         reply = await self.store.mend(self.key, incarnation=self.incarnation, nonce=token_hex(16))
@@ -259,7 +259,7 @@ class Cache:
         config = SessionConfig.from_json(meta.config)
         if config.format != self.fmt.name:
             raise Conflict(
-                f"session {self.key.member!r} holds {config.format!r} messages and was opened with format "
+                f"session {self.key.session!r} holds {config.format!r} messages and was opened with format "
                 f"{self.fmt.name!r}: open it with the one it was created with"
             )
         if config.fmt is not self.fmt:  # the session's policy measures, whatever this handle has

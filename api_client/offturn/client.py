@@ -17,6 +17,7 @@ from offturn.recipe import run
 from offturn.session import Session
 from offturn.store.dead import DeadLetter
 from offturn.summarizer import EXTRACTIVE, AnySummarizer
+from offturn.wording import several
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_config.presets import DEFAULT, load
@@ -90,8 +91,8 @@ class CompactionClient:
         await self._connector.close()
         if left := self._connector.courier.untold:
             raise StoreUnavailable(
-                f"the client was closed with {sum(left.values())} messages of {len(left)} sessions that only this process "
-                "has: undelivered() of the client still has them"
+                f"the client was closed with {several(sum(left.values()), 'message')} of {several(len(left), 'session')} that "
+                "only this process has: undelivered() of the client still has them"
             )
 
     def undelivered(self) -> list[Undelivered]:
@@ -125,7 +126,7 @@ class CompactionClient:
         size = DEFAULT_WINDOW if window is None else window
         config = SessionConfig(
             format=get(format).name,
-            policy=load(policy, {**self._forced, **(overrides or {})}),
+            policy=load(policy, self._forced).override(overrides or {}),
             model=checked_model(model),
             window=size,
             max_output=reserved_output(size, max_output),
@@ -135,7 +136,7 @@ class CompactionClient:
         return Session(self._key(id), config, self._connector, origin, window is not None)
 
     async def sessions(self, limit: int = 1_000) -> list[SessionKey]:
-        """Sessions of this tenant the store knows, sorted by id; at most `limit`, then in no order which."""
+        """Living sessions of this tenant (not purged ones), sorted by id; of more than `limit` no matter which."""
         links = await self._connector.links()
         return await links.store.sessions(self._tenant, limit)
 

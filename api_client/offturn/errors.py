@@ -2,11 +2,13 @@
 
     OffturnError
     ├── StoreUnavailable   no answer from the store within the deadline; retryable
+    │   └── NotConfirmed   a purge or redact is done on the primary, and may not be on a replica: make the same call again
     ├── StoreFull          the store takes no more writes; retryable after room was made
     │   └── SessionFull    this session's log is at the quota of its policy (`session.bytes`); not retryable
     ├── StoreFault         the store refused a command or has lost data: permissions, eviction, a bug
     ├── UnknownVersion     another release wrote what is stored; nothing was changed
     ├── Conflict           an id came again with other content, a list that is not this session's, a path that moved, a purged session
+    │   ├── Moved          `expect` names another seq than the next message gets; nothing was written
     │   └── NotRecorded    the store refused messages that were kept while it was away: `Session.undelivered` has them
     ├── Behind             the store has lost, or another host has changed, what this host acknowledged
     ├── InvalidMessage     a message no provider would take: index, field, remedy; nothing was stored
@@ -18,7 +20,8 @@
 Errors hold ids, indexes, field names and sizes, never content.
 """
 
-from offturn.store.errors import SessionFull, StoreFault, StoreFull, StoreUnavailable, UnknownVersion
+from offturn.store.errors import NotConfirmed, SessionFull, StoreFault, StoreFull, StoreUnavailable, UnknownVersion
+from offturn.wording import several
 from offturn_config.errors import ConfigError, InvalidPolicy, InvalidSetting, OffturnError, UnknownPolicy
 from offturn_engine.errors import CannotFit, InvalidMessage, UnknownFormat
 
@@ -31,6 +34,8 @@ __all__ = [
     "InvalidMessage",
     "InvalidPolicy",
     "InvalidSetting",
+    "Moved",
+    "NotConfirmed",
     "NotRecorded",
     "OffturnError",
     "Refused",
@@ -48,6 +53,10 @@ class Conflict(OffturnError):
     """What the host says contradicts what the session holds; nothing was written."""
 
 
+class Moved(Conflict):
+    """The log has another length than `expect` said: the next message gets another seq. Nothing was written."""
+
+
 class NotRecorded(Conflict):
     """The store is back and refused `count` messages that were kept while it was away; said once, at the next call.
 
@@ -57,7 +66,7 @@ class NotRecorded(Conflict):
     def __init__(self, count: int, why: str) -> None:
         self.count = count
         super().__init__(
-            f"{count} messages kept while the store was away were refused when it was back ({why}): undelivered() of "
+            f"of what was kept while the store was away, {several(count, 'message')} got refused when it was back ({why}): undelivered() of "
             "this session has them; nothing of this call was done, make it again"
         )
 

@@ -31,7 +31,7 @@ async def export(store: SessionStore, key: SessionKey, meta: Meta) -> AsyncItera
         stop = min(start + PAGE, meta.log_len)
         entries = await store.log(key, start=start, stop=stop)
         if len(entries) < stop - start or (stop == meta.log_len and entries[-1].chain != meta.chain):
-            raise Conflict(f"session {key.member!r} was purged or redacted while it was exported")
+            raise Conflict(f"session {key.session!r} was purged or redacted while it was exported")
         for entry in entries:
             yield {
                 "kind": "message",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
@@ -81,10 +80,6 @@ class _Timely:
     def close(self) -> None:
         """Refuse what comes from now on."""
         self._closed = True
-
-    def scan_iter(self, **options: Any) -> AsyncIterator[Any]:
-        """As Redis.scan_iter; each page has the socket's deadline."""
-        return self._redis.scan_iter(**options)
 
 
 @dataclass(slots=True)

@@ -10,25 +10,23 @@ from typing import Any
 from offturn.away import Away
 from offturn.cache import Cache
 from offturn.entries import Ids, Prepared, prepare
-from offturn.errors import Conflict, InvalidMessage, StoreFull, StoreUnavailable
+from offturn.errors import Conflict, InvalidMessage, Moved, StoreFull, StoreUnavailable
 from offturn.holding import checked_hold
 from offturn.links import Links
 from offturn.matching import Recognised, leading, recognise
 from offturn.moving import BUSY, Moving
 from offturn.paths import Move
-from offturn.recording import Moved
 from offturn.room import session_full
 from offturn.store.replies import Overfull, PathMoved, Refused, Undone
 from offturn.view import Options, View
+from offturn.wording import several
 from offturn_engine.groups import pair
 from offturn_engine.messages import Json, Message
 from offturn_engine.ranges import contains
 from offturn_engine.realign import Realigned
 
 TRIES = 5
-DIFFERS = (
-    "mirror: the list differs from the session at message {} (the first is 0): {} messages left the path, {} are new"
-)
+DIFFERS = "mirror: the list differs from the session at message {} (the first is 0): {} left the path, {} new"
 APART = (
     "mirror: none of the {} messages is the session's; as partial=True says that older ones came before, all were "
     "recorded after what the session has"
@@ -145,7 +143,8 @@ class Mirroring(Away, Moving):
         await cache.refresh()
         if not other.left and not other.known:
             return (APART.format(len(entries)),)
-        return (DIFFERS.format(found.start + other.differs, len(other.left), len(entries)),)
+        new = f"{len(entries)} {'is' if len(entries) == 1 else 'are'}"
+        return (DIFFERS.format(found.start + other.differs, several(len(other.left), "message"), new),)
 
     def _refuse_unseen(self, cache: Cache, found: Recognised, other: Realigned) -> None:
         """A stale list must not take another process's messages off the path."""
@@ -153,9 +152,9 @@ class Mirroring(Away, Moving):
         if unseen:
             raise Conflict(
                 f"message {found.start + other.differs} of {found.start + len(found.new)} (the first is 0) is not what "
-                f"the session has at its place, and {len(unseen)} messages of the session that are not in the list, "
-                f"from m{unseen[0]} on, are not known to this handle: nothing was written. Take them into your list, or "
-                "look at view() and mirror again: then they leave the path. Another conversation needs another session id"
+                f"the session has at its place, and this handle does not know "
+                f"{several(len(unseen), 'message')} of the session, from m{unseen[0]} on, not in the list either: nothing "
+                "was written. Take what is missing into your list, or look at view() and mirror again: then it leaves the path. Another conversation needs another session id"
             )
 
 

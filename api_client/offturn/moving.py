@@ -91,7 +91,7 @@ class Moving(Handle):
             ]
             there = await links.store.sync(key, incarnation=0, length=0, chain="", limit_entries=0)
             if there.meta is not None:
-                raise Refused(f"session {key.member!r} exists: fork to another id")
+                raise Refused(f"session {key.session!r} exists: fork to another id")
             reply = await self._once(
                 lambda op: links.store.record(
                     key,
@@ -109,7 +109,7 @@ class Moving(Handle):
                 )
             )
             if not isinstance(reply, Stored):
-                raise Conflict(f"session {key.member!r} was created or purged meanwhile: fork to another id")
+                raise Conflict(f"session {key.session!r} was created or purged meanwhile: fork to another id")
             if reply.ring:
                 await links.ring(key, reply.request_no)
         config = SessionConfig.from_json(meta.config)
@@ -201,7 +201,7 @@ class Moving(Handle):
             if isinstance(reply, Overfull):
                 raise session_full(self.key, reply)
             if not isinstance(reply, Undone):
-                raise Conflict(f"session {self.key.member!r} was purged: record first")
+                raise Conflict(f"session {self.key.session!r} was purged: record first")
             cache.stale = True
             cache.saw((reply.length - len(made.entries), reply.length))
             if reply.ring:
@@ -236,7 +236,7 @@ class Moving(Handle):
 
     async def _steered(self, links: Links, cache: Cache, reply: SteerReply) -> None:
         if isinstance(reply, Gone):
-            raise Conflict(f"session {self.key.member!r} was purged: record first")
+            raise Conflict(f"session {self.key.session!r} was purged: record first")
         cache.stale = True
         if reply.ring:
             await links.ring(self.key, reply.request_no)

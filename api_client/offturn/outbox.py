@@ -90,7 +90,7 @@ class Outbox:
         messages, size = sum(one.weight for one in self.waiting), sum(one.size for one in self.waiting)
         if messages + batch.weight > MAX_MESSAGES or size + batch.size > MAX_BYTES:
             raise StoreUnavailable(
-                f"the store is away and the outbox of session {self.key.member!r} has no room: {messages} of "
+                f"the store is away and the outbox of session {self.key.session!r} has no room: {messages} of "
                 f"{MAX_MESSAGES} messages and {size} of {MAX_BYTES} bytes wait in it, {len(batch.prepared.entries)} "
                 f"with {batch.size} bytes came; these were not kept, what waits still does"
             )

@@ -55,7 +55,7 @@ def place(cache: Cache, ref: Ref) -> int:
         raise InvalidSetting(f"a {type(ref).__name__} names no message: give its seq, or your own id as text")
     names: list[Any] = [m.seq for m in cache.path] if isinstance(ref, int) else cache.path_ids
     if ref not in names:
-        raise Refused(f"message {ref!r:.80} is not on the path of session {cache.key.member!r}")
+        raise Refused(f"message {ref!r:.80} is not on the path of session {cache.key.session!r}")
     return len(names) - 1 - names[::-1].index(ref)
 
 

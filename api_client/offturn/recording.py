@@ -8,7 +8,7 @@ from typing import Any
 
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
-from offturn.errors import Behind, Conflict, InvalidMessage
+from offturn.errors import Behind, Conflict, InvalidMessage, Moved
 from offturn.learning import Seen
 from offturn.outbox import Batch
 from offturn.room import session_full
@@ -29,7 +29,7 @@ KEPT = (
     "{}: the messages are kept in this process until the store takes them, and lost if it ends before: {} of {} wait, "
     "undelivered() has them"
 )
-RESTORED = "the store had lost the newest {} messages of this session, as after a failover: they were recorded again"
+RESTORED = "the store had lost the newest {} of this session, as after a failover: recorded again"
 BEYOND = (
     "usage of {} input tokens was not used for estimates, the window has {}: pass the usage of the call made with this "
     "view alone, or the model's real window"
@@ -88,10 +88,6 @@ class Measured:
         known = config.calibration(meta.calibration if meta else None)
         known = known.observe(view.estimate, tokens, view.declared)
         return cls(calibration=known.model_dump_json(), thresholds=levels(config, known))
-
-
-class Moved(Conflict):
-    """The log has another length than the one expected."""
 
 
 class Unsure:

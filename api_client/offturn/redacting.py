@@ -66,7 +66,7 @@ class Redacting(Handle):
             else:
                 raise Conflict(BUSY)
             if not isinstance(reply, Redacted):
-                raise Conflict(f"session {self.key.member!r} was purged: nothing is left of it to redact")
+                raise Conflict(f"session {self.key.session!r} was purged: nothing is left of it to redact")
             done = tuple(seq for seq in seqs if cache.forms[seq].was is None)
             cache.stale, self._last = True, None
             if reply.ring:
@@ -148,7 +148,7 @@ def _named(cache: Cache, wanted: Iterable[Ref], author: str | None) -> list[int]
         else:
             seqs = [seq for seq, host_id in enumerate(cache.ids) if host_id == ref]
         if not seqs:
-            raise Refused(f"message {ref!r:.80} is not in session {cache.key.member!r}, which has {len(cache.log)}")
+            raise Refused(f"message {ref!r:.80} is not in session {cache.key.session!r}, which has {len(cache.log)}")
         found.update(seqs)
     if author:
         found.update(m.seq for m in cache.log if m.role != "tool" and m.raw.get("name") == author)

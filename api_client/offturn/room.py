@@ -12,6 +12,7 @@ SERVER_FULL = "the store is full: this view was made for this call only, and a n
 def session_full(key: SessionKey, reply: Overfull) -> SessionFull:
     """The error, with the numbers and what can be done."""
     return SessionFull(
-        f"session {key.member!r}: its log has {reply.bytes} of {reply.quota} bytes and {reply.more} do not fit; nothing "
-        'was written: go on in another session (fork, or a new id), or configure(overrides={"session.bytes": ...})'
+        f"session {key.session!r}: its log has {reply.bytes} of {reply.quota} bytes and {reply.more} do not fit; nothing "
+        'was written: give it more with configure(overrides={"session.bytes": ...}), or go on in another session: a new id, or '
+        "fork(new_id, at=...), which copies a part (a copy of the whole path is as large as that path)"
     )

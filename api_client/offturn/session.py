@@ -79,6 +79,8 @@ class Session(Mirroring, Redacting):
         with the numbers, where what may never be cut is too large: mostly one message pasted in. It is recorded, so
         take a larger window, or record an answer ("That was too long, please send a file."): answered, it may be cut.
         """
+        if generation is not None:
+            _check_generation(generation)
         options = Options(window=window, max_output=max_output, system=system, tools=tools, generation=generation)
         seconds = checked_hold(hold)
         try:
@@ -214,7 +216,7 @@ class Session(Mirroring, Redacting):
                 )
             )
             if isinstance(reply, Gone):
-                raise Conflict(f"session {self.key.member!r} was purged: record first")
+                raise Conflict(f"session {self.key.session!r} was purged: record first")
             if reply.ring:
                 await links.ring(self.key, reply.request_no)
             warnings = (*cache.live.warnings, *((OPEN,) if group_is_open(cache.path) else ()))

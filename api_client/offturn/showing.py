@@ -58,7 +58,13 @@ class Room:
     def require(self, estimate: int) -> None:
         """Raises CannotFit, in real tokens, where messages of this estimate do not fit."""
         if (tokens := self.calibration.real(estimate)) > self.limit:
-            raise CannotFit(tokens, self.limit)
+            raise self.too_large(tokens)
+
+    def too_large(self, tokens: int, *, system: bool = False) -> CannotFit:
+        """The error, in real tokens. `system`: the messages hold a system prompt."""
+        if system or self.declared or self.calibration.overhead:
+            return CannotFit(tokens, self.limit)
+        return CannotFit(tokens, self.limit, "the last human message needs")
 
 
 def room(config: SessionConfig, calibration: Calibration, fmt: Format, options: Options) -> Room:
@@ -184,7 +190,8 @@ def give_way(
     try:
         return emergency(path, base, fmt, policy=space.config.policy, limits=limits)
     except CannotFit as error:
-        raise CannotFit(space.calibration.real(error.tokens + more), space.limit) from None
+        tokens = space.calibration.real(error.tokens + more)
+        raise space.too_large(tokens, system=bool(lead) or any(is_system(m.raw) for m in path)) from None
 
 
 def _led(rendering: Rendering, lead: tuple[RawMessage, ...], note: str, fmt: Format) -> Rendering:

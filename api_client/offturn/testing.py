@@ -6,7 +6,7 @@
         ...
         await offturn_client.run_due(summarizer=FakeSummarizer())
 
-The store needs `offturn[embedded]`, the fixture pytest and a plugin for async fixtures (pytest-asyncio or anyio).
+The store needs the embedded server (`pip install '.[embedded]'` in a clone), the fixture pytest and a plugin for async fixtures (pytest-asyncio or anyio).
 """
 
 from __future__ import annotations

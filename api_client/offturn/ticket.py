@@ -14,6 +14,10 @@ from offturn_engine.outcome import Compacted, Failed, Outcome, Pruned, Skipped, 
 
 POLL_SECONDS = 0.05
 PAGE = 200  # events per read
+NO_OUTCOME = (
+    "request {} of session {!r} has no outcome after {:g} s: it is still asked for, wait again, or see Ticket.status() "
+    "and `offturn doctor`"
+)
 OUTCOMES: dict[str, type[Compacted | Failed | Pruned | Skipped | Superseded]] = {
     kind.__name__.lower(): kind for kind in (Compacted, Pruned, Skipped, Superseded, Failed)
 }
@@ -42,19 +46,25 @@ class Ticket:
 
         `Superseded("withdrawn")` where a rollback withdrew the request, `Failed("parked")` where too many jobs died,
         `Skipped("blocked")` where compactions in a row made no room (`Status.blocked`).
-        Raises TimeoutError after `timeout` seconds.
+        Raises TimeoutError after `timeout` seconds; the compaction is still asked for.
         """
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._outcome()
+        except TimeoutError:
+            raise TimeoutError(NO_OUTCOME.format(self.request_no, self.key.session, timeout)) from None
+
+    async def _outcome(self) -> Outcome:
         last: str | None = None
-        async with asyncio.timeout(timeout):
-            while True:
-                closed = await self._closed()
-                async for event in self._events(last):
-                    last = event.id
-                    if event.kind == "finished" and event.fields.get("served", 0) >= self.request_no:
-                        return outcome_of(event)
-                if closed is not None:
-                    return closed
-                await asyncio.sleep(POLL_SECONDS)
+        while True:
+            closed = await self._closed()
+            async for event in self._events(last):
+                last = event.id
+                if event.kind == "finished" and event.fields.get("served", 0) >= self.request_no:
+                    return outcome_of(event)
+            if closed is not None:
+                return closed
+            await asyncio.sleep(POLL_SECONDS)
 
     async def _closed(self) -> Outcome | None:
         """What became of the request where no job is going to report it."""

@@ -262,7 +262,7 @@ class Bounds(Group):
         default=0,
         ge=0,
         le=LONGEST_TTL,
-        description="seconds without a write or a view after which the session is deleted; 0: never",
+        description=f"seconds without a write or a view after which the session is deleted, at least {SHORTEST_TTL}; 0: never",
     )
     bytes: int = Field(
         default=256 * 1024 * 1024, ge=0, le=2**40, description="largest log; what goes beyond is refused; 0: no limit"

@@ -81,7 +81,10 @@ def parse_policy(values: Mapping[str, Any]) -> Policy:
     try:
         return Policy.model_validate(dict(values))
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc']))} = {e['input']!r}: {e['msg']}" for e in error.errors()[:5])
+        problems = "; ".join(
+            f"{'.'.join(map(str, e['loc']))} = {e['input']!r}: {e['msg'].removeprefix('Value error, ')}"
+            for e in error.errors()[:5]
+        )
         raise InvalidPolicy(f"policy {values.get('name', '?')!r} cannot be loaded: {problems}") from None
 
 

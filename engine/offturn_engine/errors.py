@@ -11,10 +11,11 @@ from offturn_config.errors import ConfigError, OffturnError
 
 
 class InvalidMessage(OffturnError):
-    """A message no provider would accept. `index` counts from 0 in the list given, `field` is a path inside it."""
+    """A message no provider would accept. `index` counts from 0 in the list given, `field` is a path inside it, "" for all of it."""
 
     def __init__(self, index: int, field: str, problem: str) -> None:
-        super().__init__(f"message {index}, field {field!r}: {problem}")
+        place = f", field {field!r}" if field else ""
+        super().__init__(f"message {index}{place}: {problem}")
         self.index = index
         self.field = field
         self.problem = problem

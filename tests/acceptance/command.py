@@ -29,11 +29,11 @@ def offturn(
     return subprocess.run(command, input=stdin, capture_output=True, timeout=SECONDS, env=environment(variables))
 
 
-def on_a_terminal(*arguments: str, cwd: Path) -> str:
+def on_a_terminal(*arguments: str, cwd: Path, columns: int = 200) -> str:
     """What a command writes to a terminal as its stdout."""
     ours, theirs = pty.openpty()
     command = [*COMMAND, *arguments]
-    env = environment({"COLUMNS": "200", "TERM": "dumb"})
+    env = environment({"COLUMNS": str(columns), "TERM": "dumb"})
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, cwd=cwd, env=env):
         os.close(theirs)
         read = b""

@@ -63,6 +63,24 @@ def test_an_error_names_where_the_value_came_from(
     assert [line[:9] for line in done.stderr.decode().splitlines()] == ["offturn: "]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("import", "-"), "Missing option '--session'. See `offturn import --help`"),
+        (("session", "show"), "See `offturn session show --help`"),
+        (("session", "list", "--stor", "x"), "). See `offturn session list --help`"),
+        (("session", "shw"), "? See `offturn session --help`"),
+        (("nope",), "No such command 'nope'. See `offturn --help`"),
+    ],
+)
+def test_a_usage_error_names_the_help_of_its_command(arguments: tuple[str, ...], told: str) -> None:
+    done = offturn(*arguments)
+
+    assert done.returncode == 2
+    [line] = done.stderr.decode().splitlines()
+    assert line.endswith(told)
+
+
 def test_a_worker_warns_of_variables_that_nothing_reads() -> None:
     misspelt = {"OFFTURN_MAX_JBOS": "1", "OFFTURN_STORE_URI": "redis://x", "OFFTURN_MAX_JOBS": "2"}
     done = offturn("worker", "--store", "redis://127.0.0.1:1/0", variables=misspelt)

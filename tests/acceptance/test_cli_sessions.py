@@ -64,6 +64,7 @@ async def test_tokens_are_of_the_view_in_force_until_the_next_is_adopted(store: 
         listed = offturn("session", "list", "--store", store)
         adopted = await session.view()
         [after] = shown("list", store=store)
+        [[low, high]] = shown("show", "s", store=store)["generations"][0]["covered"]
         quiet = offturn("session", "show", "s", "--store", store)
 
     assert (before["generation"], before["current"], before["tokens"]) == (0, 1, raw)
@@ -71,6 +72,8 @@ async def test_tokens_are_of_the_view_in_force_until_the_next_is_adopted(store: 
     assert "current" in listed.stdout.decode().splitlines()[0].split("\t")
     assert (after["generation"], after["current"], after["tokens"]) == (1, 1, adopted.tokens)
     assert b"waits" not in quiet.stderr
+    assert f"\t{low}-{high - 1}\t" in quiet.stdout.decode()
+    assert "()" not in quiet.stdout.decode()
 
 
 @pytest.mark.parametrize("command", [("list",), ("show", "s"), ("events", "s"), ("view", "s")])

@@ -196,7 +196,11 @@ def test_servers_that_cannot_be_asked(tmp_path: Path) -> None:
             silent = findings(variables={"OFFTURN_STORE_URL": right_url, "OFFTURN_QUEUE_URL": queue.url})
     nobody = findings("--url", "redis://127.0.0.1:1/0")
     absent = findings("--url", f"embedded://{tmp_path}/none")
+    with server(tmp_path / "c") as plain:
+        tls = findings("--url", plain.url.replace("redis://", "rediss://"))
 
+    assert ill(tls[1]).keys() == {"store-silent"}
+    assert "speaks no TLS" in tls[1]["store-silent"]["facts"]
     assert [ill(found).keys() for _, found in (refused, wrong)] == [{"store-refused"}] * 2
     assert (right[0], ill(right[1])) == (0, {"workers-idle": "offturn worker"})
     assert ill(silent[1]) == {

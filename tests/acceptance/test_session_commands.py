@@ -12,7 +12,7 @@ from redis import Redis
 
 from offturn import CompactionClient
 from offturn_config.keys import SessionKey, dead
-from tests.acceptance.command import offturn
+from tests.acceptance.command import offturn, on_a_terminal
 from tests.acceptance.test_compact import conversation
 
 TALK = conversation(3)
@@ -71,6 +71,19 @@ def test_a_call_that_nobody_answered_is_shown_in_its_turns(store: tuple[str, ...
     assert shown["status"]["messages"] == len(talk)
 
 
+def test_a_list_cuts_nothing_on_a_narrow_terminal(store: tuple[str, ...], tmp_path: Path) -> None:
+    name = "a-name-of-a-session-that-is-rather-long"
+    offturn("session", "fork", "chat", name, *store)
+
+    lines = on_a_terminal("session", "list", *store, cwd=tmp_path, columns=80).splitlines()
+
+    assert lines[0].split() == [
+        *("session", "messages", "tokens", "generation", "current", "requirement", "due", "running", "policy")
+    ]
+    assert max(map(len, lines)) <= 80
+    assert name in "".join(line.split(" ")[0] for line in lines)
+
+
 def test_purge_asks_and_the_list_goes_on(store: tuple[str, ...]) -> None:
     refused = offturn("session", "purge", "chat", *store)
     purged = facts("purge", "chat", "--yes", *store)
@@ -112,7 +125,7 @@ def test_unblock_and_what_is_refused(store: tuple[str, ...]) -> None:
     refused = offturn("session", "rewind", "chat", "--turns", "7", *store)
     no_message = offturn("session", "rewind", "chat", "--to", "row 9", *store)
 
-    assert told.stdout == b"session chat: nothing is due\n"
+    assert told.stdout == b"session chat: was neither parked nor blocked, nothing is due\n"
     assert refused.returncode == no_message.returncode == 2
     assert b"the path has 1" in refused.stderr
     assert b"not on the path" in no_message.stderr
@@ -121,7 +134,7 @@ def test_unblock_and_what_is_refused(store: tuple[str, ...]) -> None:
 def test_redact_asks_and_the_message_keeps_its_place(store: tuple[str, ...]) -> None:
     asked = ("redact", "chat", "--ref", "m0", "--ref", "m2", "--reason", "asked for")
     refused = offturn("session", *asked, *store)
-    nothing = offturn("session", "redact", "chat", "--reason", "asked for", "--yes", *store)
+    nothing = offturn("session", "redact", "chat", "--reason", "asked for", *store)
     unknown = offturn("session", "redact", "chat", "--ref", "row 9", "--reason", "asked for", "--yes", *store)
     redacted = facts(*asked, "--yes", *store)
     again = offturn("session", *asked, "--yes", *store)
@@ -129,7 +142,7 @@ def test_redact_asks_and_the_message_keeps_its_place(store: tuple[str, ...]) -> 
 
     assert refused.returncode == nothing.returncode == unknown.returncode == 2
     assert b"--yes" in refused.stderr
-    assert b"name messages (refs) or an author" in nothing.stderr
+    assert b"name messages with --ref m12, or all of an author with --author NAME" in nothing.stderr
     assert b"is not in session" in unknown.stderr
     assert (redacted["redacted"], redacted["messages"]) == ([0, 2], len(TALK))
     assert b"redacted nothing that was not already" in again.stdout

@@ -48,7 +48,8 @@ async def test_in_this_process(store: tuple[str, ...]) -> None:
     assert asked == (0, {"session": "chat", "outcome": "waiting", "reason": "asked for"})
     assert (code, made["outcome"], made["generation"], made["method"]) == (0, "compacted", 1, "extractive")
     assert again == (0, {"session": "chat", "outcome": "skipped", "reason": "nothing_to_cover"})
-    assert (shown.returncode, shown.stdout) == (0, b"session chat: skipped (nothing_to_cover)\n")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith(b"session chat: skipped (nothing_to_cover: all that may be covered is covered")
 
 
 async def test_here_it_is_priced_as_by_a_worker(store: tuple[str, ...]) -> None:
@@ -60,6 +61,16 @@ async def test_here_it_is_priced_as_by_a_worker(store: tuple[str, ...]) -> None:
 
     assert (code, made["generation"]) == (0, 1)
     assert generation.economics.saving
+
+
+def test_a_refused_key_is_told_as_one() -> None:
+    with provider("--key", "sk-right") as url:
+        keys = {"OFFTURN_OPENAI_API_KEY": "sk-wrong"}
+        arguments = ("compact", "-", "--summarizer", f"openai:fake@{url}")
+        done = offturn(*arguments, stdin=json.dumps(TALK).encode(), variables=keys)
+
+    assert done.returncode == 2
+    assert b"the key is refused (auth): set the right key" in done.stderr.splitlines()[-1]
 
 
 def test_what_cannot_be(store: tuple[str, ...]) -> None:

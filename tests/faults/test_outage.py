@@ -248,7 +248,7 @@ async def test_closing_does_not_hang_and_says_what_is_left(redis: Redis, valkey_
 
         with pytest.raises(ValueError, match="the host's own") as error:
             await fails()
-        assert "1 messages of 1 sessions" in error.value.__notes__[0]
+        assert "1 message of 1 session that" in error.value.__notes__[0]
 
 
 async def test_a_full_store_is_an_outage_too(place: Place) -> None:

@@ -196,7 +196,7 @@ async def test_what_is_parked_and_lives_stays_listed(redis: Redis) -> None:
 
 @pytest.mark.parametrize("ttl", [1, 59, -1])
 def test_a_ttl_shorter_than_a_job_is_refused(ttl: int) -> None:
-    with pytest.raises(InvalidPolicy, match=r"session\.ttl"):
+    with pytest.raises(InvalidPolicy, match=rf"session\.ttl = {ttl}: (use 0 \(never\) or at least 60|Input)"):
         opened(CompactionClient.from_url("redis://localhost:1/0"), ttl=ttl)
 
 
@@ -216,6 +216,7 @@ async def test_a_record_over_the_quota_is_refused_with_the_numbers(redis: Redis,
     assert meta is not None
     assert f"{meta.log_bytes} of 10000 bytes" in str(refused.value)
     assert "session.bytes" in str(refused.value)
+    assert "fork(new_id, at=...)" in str(refused.value)
     assert isinstance(refused.value, StoreFull)
     assert not refused.value.retryable
     assert await redis.dump(KEY.key("meta")) == before

@@ -10,6 +10,7 @@ from offturn import (
     CompactionClient,
     Conflict,
     InvalidSetting,
+    Moved,
     Refused,
     Session,
     Skipped,
@@ -228,6 +229,10 @@ async def test_a_request_below_every_threshold_is_answered(client: CompactionCli
 
     ticket = await session.request()
     waiting = await ticket.status()
+    with pytest.raises(
+        TimeoutError, match=rf"request {ticket.request_no} of session 'chat' has no outcome after 0.01 s"
+    ):
+        await ticket.wait(0.01)
     outcomes = await client.run_due()
 
     assert waiting == "waiting"
@@ -296,7 +301,7 @@ async def test_status_generations_and_events_tell_the_story(client: CompactionCl
 async def test_expect_names_the_next_seq(client: CompactionClient) -> None:
     session = client.session("chat", format="openai-chat", window=WINDOW)
     await session.record(human("a"), expect=0)
-    with pytest.raises(Conflict, match="the next message gets seq 1"):
+    with pytest.raises(Moved, match="the next message gets seq 1"):
         await session.record(human("b"), expect=0)
     assert (await session.record(human("b"), expect=1)).last_seq == 1
 

@@ -10,7 +10,17 @@ import pytest
 from redis.asyncio import Redis
 
 import offturn
-from offturn import CompactionClient, InvalidMessage, InvalidPolicy, InvalidSetting, OffturnError, Refused, Session, fit
+from offturn import (
+    CannotFit,
+    CompactionClient,
+    InvalidMessage,
+    InvalidPolicy,
+    InvalidSetting,
+    OffturnError,
+    Refused,
+    Session,
+    fit,
+)
 from offturn_engine.formats import names
 from offturn_engine.messages import ORIGINS
 from tests.integration.host import human, says, stored
@@ -146,6 +156,7 @@ async def test_what_is_no_text_number_or_list_is_named(client: CompactionClient)
         (lambda: session.configure(overrides=wrong), "overrides are a int"),
         (lambda: session.configure(overrides={5: 5}), "overrides: 5"),  # type: ignore[dict-item]
         (lambda: session.rollback(generation=None, force=True), "generation None"),  # type: ignore[arg-type]
+        (lambda: session.view(generation="1"), "generation '1'"),  # type: ignore[arg-type]
         (lambda: session.events(limit=0), "limit 0"),
         (lambda: session.events(limit="x"), "limit 'x'"),  # type: ignore[arg-type]
         (lambda: session.events("-"), "after '-'"),
@@ -171,3 +182,24 @@ async def test_a_window_is_one_the_store_can_count(client: CompactionClient) -> 
     for call in (session.view, session.configure):
         with pytest.raises(InvalidSetting, match="window "):
             await call(window=10**30)
+
+
+@pytest.mark.parametrize("overrides", [[1], "trigger.soft", 5])
+def test_overrides_are_a_mapping(client: CompactionClient, overrides: Any) -> None:
+    with pytest.raises(InvalidPolicy, match=r"overrides are a (list|str|int): give a mapping"):
+        client.session("chat", format="openai-chat", overrides=overrides)
+
+
+async def test_what_is_no_message_is_told_without_a_field(client: CompactionClient) -> None:
+    with pytest.raises(InvalidMessage, match=r"^message 1: a message is an object, got a number$"):
+        await client.session("chat", format="openai-chat").record([human("a"), 1])
+
+
+async def test_what_cannot_fit_blames_a_system_prompt_only_where_there_is_one(client: CompactionClient) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    await session.record(human("word " * 40_000))
+
+    with pytest.raises(CannotFit, match=r"^the last human message needs about"):
+        await session.view()
+    with pytest.raises(CannotFit, match=r"^the last human message and the system prompt need about"):
+        await session.view(system="Be brief.")

@@ -18,7 +18,8 @@ from tests.integration.test_mirror_views import own_copy
 
 
 def told(at: int, left: int, new: int) -> str:
-    return f"mirror: the list differs from the session at message {at} (the first is 0): {left} messages left the path, {new} are new"
+    messages, verb = "message" if left == 1 else "messages", "is" if new == 1 else "are"
+    return f"mirror: the list differs from the session at message {at} (the first is 0): {left} {messages} left the path, {new} {verb} new"
 
 
 async def follows(session: Session, mine: list[Any], at: int, left: int, new: int, **options: Any) -> None:

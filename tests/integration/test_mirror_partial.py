@@ -57,7 +57,7 @@ async def test_what_a_window_says(client: CompactionClient, redis: Redis, fmt: s
     edited = await session.mirror([human("Edited."), *mine[5:8], human("Rather this.")], partial=True)
     assert list(edited.messages) == [*mine[:4], human("Edited."), *mine[5:8], human("Rather this.")]
     assert "4 (" not in edited.warnings[0]
-    assert edited.warnings[0].endswith("at message 0 (the first is 0): 1 messages left the path, 1 are new")
+    assert edited.warnings[0].endswith("at message 0 (the first is 0): 1 message left the path, 1 is new")
     await assert_sound(session, edited)
 
     gap = await session.mirror([human("Much later."), says("Yes.")], partial=True)

@@ -107,7 +107,7 @@ async def test_a_view_from_before_the_last_records_is_behind_or_takes_them_back(
     assert list(other.messages) == [*old, human("I know nothing of turn 99.")]
     assert other.generation == view.generation == 1
     assert other.warnings == (
-        f"mirror: the list differs from the session at message {len(old)} (the first is 0): 5 messages left the path, 1 are new",
+        f"mirror: the list differs from the session at message {len(old)} (the first is 0): 5 messages left the path, 1 is new",
     )
     await assert_recorded_once(redis, [*sent, *turn(fmt, 99), human("I do."), human("I know nothing of turn 99.")])
 

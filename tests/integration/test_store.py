@@ -312,6 +312,18 @@ async def test_sessions_are_listed_by_name(redis: Redis) -> None:
     assert await store.sessions("other", 1) == others[:1]
 
 
+async def test_a_purged_session_is_not_listed_and_uses_up_no_limit(redis: Redis) -> None:
+    store = SessionStore(redis)
+    names = [SessionKey("default", f"{number}") for number in range(12)]
+    for name in names:
+        await record(store, [entry("x")], op="one", key=name)
+    for name in names[:-1]:
+        await store.purge(name, incarnation=1)
+
+    assert await store.sessions("default") == names[-1:]
+    assert await store.sessions("default", 1) == names[-1:]
+
+
 async def test_content_stays_in_the_log(redis: Redis) -> None:
     store = SessionStore(redis)
     await store.record(

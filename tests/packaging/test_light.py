@@ -81,7 +81,7 @@ def test_the_light_set_is_light(light_site: Path) -> None:
 def test_help_names_the_extra(light_site: Path, unpacked: Path, run: Run, tmp_path: Path) -> None:
     done = run("-m", "offturn", "--help", path=[unpacked, light_site], cwd=tmp_path)
     assert done.returncode == 0
-    assert "'offturn[worker]'" in done.stdout + done.stderr
+    assert "'.[worker]'" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -99,7 +99,7 @@ def test_a_command_names_the_extra_it_needs(
     done = run("-m", "offturn", *command, path=[unpacked, light_site], cwd=tmp_path)
     assert done.returncode == 2
     assert "pip install" in done.stderr
-    assert "'offturn[worker]'" in done.stderr
+    assert "'.[worker]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -149,7 +149,7 @@ def test_an_embedded_store_names_its_extra(light_site: Path, unpacked: Path, run
     code += "\ntry: asyncio.run(main('embedded://data'))\nexcept offturn.InvalidSetting as error: print(error)"
     done = run("-c", code, path=[unpacked, light_site], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "pip install 'offturn[embedded]'" in done.stdout
+    assert "pip install '.[embedded]'" in done.stdout
 
 
 def test_a_light_host_records_compacts_and_views(

@@ -25,6 +25,13 @@ from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, plan
 from offturn_engine.render import render
 
 LEAST_WINDOW = 1_000
+NO_ANSWER = "gave no usable answer"
+UNUSABLE = {
+    "auth": "cannot be asked, the key is refused",
+    "quota": "cannot be asked, the budget of the key is spent",
+    "not_found": "cannot be asked, the provider has no such model",
+}
+REMEDIES = {"auth": "set the right key (see `offturn doctor`), or "}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +145,8 @@ async def _summarised(planned: Summarise, summarizer: AnySummarizer) -> Candidat
     if isinstance(written, Unavailable):
         raise SummarizerError(
             written.kind,
-            f"summarizer {model_name(summarizer)} gave no usable answer ({written.kind}): name another with --summarizer",
+            f"summarizer {model_name(summarizer)} {UNUSABLE.get(written.kind, NO_ANSWER)} ({written.kind}): "
+            f"{REMEDIES.get(written.kind, '')}name another with --summarizer",
             retryable=written.try_again,
         )
     return apply(

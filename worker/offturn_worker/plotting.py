@@ -11,7 +11,7 @@ from offturn_worker.comparing import Row
 
 SUFFIXES = (".svg", ".png")
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-MISSING = "--plot: pip install 'offturn[plot]'"
+MISSING = "--plot: in a clone of offturn, pip install '.[plot]'"
 
 
 def check(path: Path) -> None:

@@ -139,14 +139,17 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
                     await self.unlist(key)
 
     async def sessions(self, tenant: str, limit: int = 1000) -> list[SessionKey]:
-        """Sessions of a tenant, sorted by name; a purged one's tombstone is among them."""
-        found: set[SessionKey] = set()
-        with mapped():
-            async for name in self._redis.scan_iter(match=keys.every_meta(tenant, self._shard), count=1000):
-                found.add(SessionKey.of_meta(text_of(name)))
-                if len(found) >= limit:
-                    break
-        return sorted(found, key=lambda key: key.session)
+        """Sessions of a tenant, sorted by name; the tombstone of a purged one is none."""
+        found, cursor, pattern = set[SessionKey](), -1, keys.every_meta(tenant, self._shard)
+        while cursor and len(found) < limit:
+            cursor, names = await self._command("SCAN", max(cursor, 0), "MATCH", pattern, "COUNT", 1000)
+            with mapped():
+                pipe = self._redis.pipeline(transaction=False)
+                for name in names:
+                    pipe.execute_command("HGET", name, "alive")
+                living = zip(names, await pipe.execute(), strict=True)
+            found.update(SessionKey.of_meta(text_of(name)) for name, alive in living if alive == b"1")
+        return sorted(found, key=lambda key: key.session)[:limit]
 
     async def workers(self) -> list[WorkerSeen]:
         """The workers that said they are there, within a day, and did not leave."""

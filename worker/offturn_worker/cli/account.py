@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from offturn_engine.ranges import label
+from offturn_worker.cli.reasons import explained
 from offturn_worker.offline import Result
 
 NAMES = {
@@ -22,9 +23,8 @@ def account(result: Result) -> list[str]:
 
 
 def _rows(result: Result) -> Iterator[tuple[str, str]]:
-    why = f" ({result.reason})" if result.reason else ""
     how = f" ({result.method})" if result.outcome == "compacted" else ""
-    yield "outcome", f"{result.outcome}{how}{why}"
+    yield "outcome", f"{result.outcome}{how}{explained(result.reason)}"
     yield "messages", f"{result.messages_before:,} -> {len(result.messages):,}"
     yield "tokens", f"{result.tokens_before:,} -> {result.tokens_after:,} (estimates)"
     if result.outcome != "skipped":

@@ -50,12 +50,14 @@ typer_app.add_typer(policies.typer_app, name="policies")
 def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 0, 1 where a run did not keep what it promises, 2 for a typed error, 130 after Ctrl-C."""
     try:
-        result = typer_app(args=arguments, standalone_mode=False)
+        result = typer_app(args=arguments, prog_name="offturn", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         return 130
     except typer.TyperException as error:
         if text := error.format_message().rstrip("."):
-            say(f"offturn: {text}: see offturn --help")
+            where = getattr(error, "ctx", None)  # those that a command's arguments raise have one
+            command = where.command_path if where else "offturn"
+            say(f"offturn: {text}{'' if text.endswith('?') else '.'} See `{command} --help`")
         return 2
     except OffturnError as error:
         say(f"offturn: {error}")

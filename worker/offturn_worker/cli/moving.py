@@ -12,6 +12,7 @@ import typer
 
 from offturn import CompactionClient, InvalidSetting, Session
 from offturn.store.errors import NotConfirmed
+from offturn.wording import several
 from offturn_engine.handles import parse_handle
 from offturn_worker.cli.options import StoreUrl, Tenant
 from offturn_worker.cli.output import out, print_json
@@ -38,7 +39,7 @@ def rewind(
         return asdict(await session.status())
 
     facts = _with_session(store, tenant, session_id, work)
-    text = f"{facts['messages']} messages are on the path, generation {facts['generation']} is in force"
+    text = f"{several(facts['messages'], 'message')} on the path, generation {facts['generation']} is in force"
     _tell(facts, f"session {session_id}: {text}", as_json)
 
 
@@ -56,18 +57,24 @@ def fork(
         return asdict(await (await session.fork(new_id, at=_ref(at))).status())
 
     facts = _with_session(store, tenant, session_id, work)
-    _tell(facts, f"session {new_id}: {facts['messages']} messages of {session_id}", as_json)
+    _tell(facts, f"session {new_id}: {several(facts['messages'], 'message')} of {session_id}", as_json)
 
 
 def unblock(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, as_json: AsJson = False) -> None:
     """Let a session be compacted again that was parked, because jobs ended badly, or blocked, because they made no room."""
 
+    stopped = False
+
     async def work(session: Session) -> dict[str, Any]:
+        nonlocal stopped
+        before = await session.status()
+        stopped = before.parked or bool(before.blocked)
         await session.unblock()
         return asdict(await session.status())
 
     facts = _with_session(store, tenant, session_id, work)
-    _tell(facts, f"session {session_id}: {'a compaction is due' if facts['due'] else 'nothing is due'}", as_json)
+    was = "" if stopped else "was neither parked nor blocked, "
+    _tell(facts, f"session {session_id}: {was}{'a compaction is due' if facts['due'] else 'nothing is due'}", as_json)
 
 
 def purge(
@@ -113,6 +120,8 @@ def redact(
         seqs = await session.redact([_named(one) for one in ref or ()], author=author, reason=reason)
         return {"redacted": list(seqs), **asdict(await session.status())}
 
+    if not ref and not author:
+        raise InvalidSetting("redact: name messages with --ref m12, or all of an author with --author NAME")
     _confirm(f"redact in {session_id!r}", f"Delete what these messages of session {session_id} say", yes)
     facts = _with_session(store, tenant, session_id, work)
     names = ", ".join(f"m{seq}" for seq in facts["redacted"]) or "nothing that was not already"

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from offturn_config.errors import InvalidSetting
+
+NARROW = 12  # characters of a column that is never folded
 
 out = Console(soft_wrap=True, highlight=False)
 err = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -30,9 +32,15 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         for row in (columns, *rows):
             sys.stdout.write("\t".join(map(plain, row)) + "\n")  # rich would make spaces of the tabs
         return
-    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
-    for row in rows:
-        table.add_row(*(Text(plain(cell)) for cell in row))  # as it is: an id may look like rich's markup
+    cells = [list(map(plain, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    # Only wide columns give way to a narrow terminal, and nothing is cut.
+    headers = [
+        Column(name, overflow="fold", no_wrap=width <= NARROW) for name, width in zip(columns, widths, strict=True)
+    ]
+    table = Table(*headers, box=None, header_style="bold", pad_edge=False, collapse_padding=True)
+    for row in cells:
+        table.add_row(*map(Text, row))  # as it is: an id may look like rich's markup
     out.print(table)
 
 

@@ -26,6 +26,7 @@ from offturn_engine.outcome import Compacted, Outcome, Pruned, Skipped, name, re
 from offturn_models.prices import price_of
 from offturn_worker.cli.options import StoreUrl, SummarizerName, Tenant, named_as_given
 from offturn_worker.cli.output import out, print_json, progress, say, write_text
+from offturn_worker.cli.reasons import explained
 from offturn_worker.cli.store import AsJson, SessionId, existing, with_links
 from offturn_worker.summarizers import build, endpoints
 
@@ -151,9 +152,8 @@ async def _last_failure(ticket: Ticket) -> str:
 
 
 def _told(outcome: Outcome) -> str:
-    why = reason(outcome)
     if not isinstance(outcome, Compacted | Pruned):
-        return f"{name(outcome)} ({why})"
+        return f"{name(outcome)}{explained(reason(outcome))}"
     how = f" ({outcome.method})" if isinstance(outcome, Compacted) else ""
     instead = outcome.fallback if isinstance(outcome, Compacted) else ""
     failed = f"; the model did not write it ({instead}): see `offturn doctor`" if instead else ""

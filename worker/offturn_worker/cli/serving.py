@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ import typer
 from offturn_config.settings import load_worker_settings, unknown_variables
 from offturn_worker.app import Running, run_worker
 from offturn_worker.cli.options import StoreUrl, SummarizerName, named_as_given
-from offturn_worker.cli.output import say
+from offturn_worker.cli.output import out, say
 from offturn_worker.logs import configure_logging
 from offturn_worker.summarizers import build_for_worker
 
@@ -63,6 +64,8 @@ def local(
         say(f"worker      {running.worker_id}")
         say("Try it in another terminal, with the same Python:")
         say(SNIPPET.format(url=url))
+        say("offturn's other commands, such as `offturn doctor`, look there after:")
+        out.print(f"export OFFTURN_STORE_URL={shlex.quote(url)}", markup=False)
         say("Ctrl-C stops the server and the worker; the data stays.")
 
     say("starting the embedded Valkey and one worker ...")

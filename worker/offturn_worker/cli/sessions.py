@@ -11,6 +11,7 @@ import typer
 from offturn import CompactionClient, Session
 from offturn.config import ANY_WINDOW
 from offturn_engine.formats import get
+from offturn_engine.ranges import label
 from offturn_worker.cli.dead import list_parked
 from offturn_worker.cli.options import StoreUrl, Tenant
 from offturn_worker.cli.output import out, plain_lines, print_json, print_table, say
@@ -36,10 +37,7 @@ def list_sessions(
         return
 
     async def work(client: CompactionClient) -> list[dict[str, Any]]:
-        names = [key.session for key in await client.sessions()]
-        # Of a purged one the name stays.
-        living = [name for name in names if await client.stored_config(name) is not None]
-        return [asdict(await (await existing(client, name)).status()) for name in living]
+        return [asdict(await (await existing(client, key.session)).status()) for key in await client.sessions()]
 
     rows = with_client(store, tenant, work)
     if as_json:
@@ -71,12 +69,20 @@ def show(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, a
     if as_json:
         print_json(facts)
         return
-    print_table(("field", "value"), list(facts["status"].items()))
+    status = {**facts["status"], "warnings": "; ".join(facts["status"]["warnings"])}
+    print_table(("field", "value"), list(status.items()))
     _tell_waiting(facts["status"])
     _tell_stopped(facts["status"])
     out.print("\ngenerations", markup=False)
     _print_rows(
-        facts["generations"], "number", "method", "reason", "covered", "tokens_after", "in_force", "provisional"
+        [{**one, "covered": label(one["covered"])} for one in facts["generations"]],
+        "number",
+        "method",
+        "reason",
+        "covered",
+        "tokens_after",
+        "in_force",
+        "provisional",
     )
     out.print("\neconomics, in US dollars", markup=False)
     print_table(ECONOMICS, [_dollars(one) for one in facts["generations"]])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from offturn import Compacted, CompactionClient, Pruned, Session
 from offturn.config import ANY_WINDOW
+from offturn_engine.ranges import label
 from offturn_worker.demo.account import Account, account, write
 from offturn_worker.demo.play import WINDOW, Play, Turn
 from offturn_worker.demo.processes import Processes
@@ -128,7 +129,9 @@ def _tell(facts: Account, play: Play, say: Callable[[str], None]) -> None:
     say("")
     for one in facts.compactions:
         update = ", updating the one before" if one["update"] else ""
-        say(f"generation {one['number']}: {one['method']}, reason {one['reason']}{update}, covers {one['covered']}")
+        say(
+            f"generation {one['number']}: {one['method']}, reason {one['reason']}{update}, covers messages {label(one['covered'])}"
+        )
     say(
         f"sent {facts.messages_sent} messages, lost {facts.lost}, altered {facts.altered}; "
         f"{facts.generations} generations; {facts.tokens_before} -> {facts.tokens_after} tokens; "

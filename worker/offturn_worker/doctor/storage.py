@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from offturn.wording import several
 from offturn_worker.doctor.findings import Finding, finding
 from offturn_worker.doctor.server import Server, Trouble
 from offturn_worker.doctor.target import Target
@@ -20,7 +21,8 @@ MB = 1_048_576
 def trouble(target: Target, met: Trouble) -> Finding:
     """A server that could not be looked at."""
     path = shlex.quote(target.address.path)
-    return finding(f"{target.role}-{met.why}", f"{target.shown}: {met.detail}", cli=target.cli, path=path)
+    plain = "; a server that speaks no TLS is silent too" if met.why == "silent" and target.tls else ""
+    return finding(f"{target.role}-{met.why}", f"{target.shown}: {met.detail}{plain}", cli=target.cli, path=path)
 
 
 def store(target: Target, server: Server) -> Iterator[Finding]:
@@ -76,7 +78,7 @@ def _role(target: Target, server: Server) -> Iterator[Finding]:
         case "slave":
             yield finding("role-replica", _follows(target, server), primary=_primary(server), db=target.address.db)
         case "master":
-            yield finding("role", f"primary, {server.info.get('connected_slaves', 0)} replicas")
+            yield finding("role", f"primary, {several(server.info.get('connected_slaves', 0), 'replica')}")
 
 
 def _follows(target: Target, server: Server) -> str:

@@ -31,6 +31,11 @@ class Target:
         return str(self.address)
 
     @property
+    def tls(self) -> bool:
+        """Is it spoken to in TLS?"""
+        return self.address.scheme == "rediss"
+
+    @property
     def option(self) -> str:
         return f" --store {shlex.quote(self.shown)}" if self.given else ""
 

@@ -1,0 +1,33 @@
+"""What the reasons of outcomes mean, in words for people; `--json` has the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "nothing_to_cover": "all that may be covered is covered already, the newest messages stay as they are",
+        "no_gain": "no summary would save enough",
+        "resting": "enough is done, more messages have to come first",
+        "too_dense": "what may not be left out is above the ceiling by itself",
+        "below_trigger": "the view is small enough",
+        "below_phase_minimum": "the view is too small for the end of a phase to be worth one",
+        "phases_off": "the policy does nothing at the end of a phase",
+        "not_wanted": "nothing wants a compaction any more",
+        "blocked": "compactions in a row made no room",
+        "tenant_busy": "the tenant has as many jobs as it may",
+        "busy": "another process is at it",
+        "idle": "nothing is due",
+        "parked": "too many jobs ended badly",
+        "gone": "the session was purged",
+        "withdrawn": "a rollback or cancel took the request back",
+        "no_conversation": "the file holds none",
+    }
+)
+
+
+def explained(reason: str) -> str:
+    """` (code: words)`, as far as there are any."""
+    words = _WORDS.get(reason)
+    return "" if not reason else f" ({reason})" if words is None else f" ({reason}: {words})"
