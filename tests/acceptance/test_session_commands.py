@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from offturn import CompactionClient
 from offturn_config.keys import SessionKey, dead
 from tests.acceptance.command import offturn
 from tests.acceptance.test_compact import conversation
@@ -47,6 +49,26 @@ def test_rewind_fork_and_export(store: tuple[str, ...]) -> None:
     assert [line["message"] for line in exported if line["kind"] == "message"] == TALK
     assert sum(line.get("on_path", False) for line in exported) == 3
     assert [(row["session"], row["messages"]) for row in listed] == [("chat", 3), ("copy", 5)]
+
+
+def test_a_call_that_nobody_answered_is_shown_in_its_turns(store: tuple[str, ...], valkey_url: str) -> None:
+    """The bot died between a call and its result: the view holds a result that the log does not."""
+    call = {"id": "a", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    talk = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "user", "content": "You crashed, go on."},
+    ]
+
+    async def record() -> None:
+        async with CompactionClient.from_url(valkey_url, tenant=store[3]) as client:
+            await client.session("crashed", format="openai-chat").record(talk)
+
+    asyncio.run(record())
+
+    shown = facts("show", "crashed", *store)
+
+    assert shown["status"]["messages"] == len(talk)
 
 
 def test_purge_asks_and_the_list_goes_on(store: tuple[str, ...]) -> None:

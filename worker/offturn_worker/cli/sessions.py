@@ -155,11 +155,15 @@ def rollback(
 
 
 async def _asked(session: Session) -> list[int]:
-    """Seqs of the human messages."""
-    raw = await session.view(generation=0, window=ANY_WINDOW)
-    seqs = [seq for low, high in raw.path for seq in range(low, high)]
+    """Seqs of the path's human messages, ascending. Of the log, because a view holds results that nobody recorded."""
     fmt = get((await session.status()).format)
-    return [seq for seq, message in zip(seqs, raw.messages, strict=True) if fmt.parse(message).origin == "human"]
+    return [
+        line["seq"]
+        async for line in session.export()
+        if line["kind"] == "message"
+        and line["on_path"]
+        and fmt.parse(line["message"], origin=line["origin"]).origin == "human"
+    ]
 
 
 def _dollars(generation: Mapping[str, Any]) -> list[object]:
