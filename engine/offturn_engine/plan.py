@@ -16,7 +16,7 @@ from typing import TypeAlias
 from offturn_config.groups import Amount
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
-from offturn_engine.boundaries import Shape, Split, least_tail, split
+from offturn_engine.boundaries import Shape, Split, including, least_tail, split
 from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Opaque, Reason, Sections, Spent
 from offturn_engine.draft import Candidate, Draft, assemble, floor, human_tokens
 from offturn_engine.errors import CannotFit
@@ -31,7 +31,7 @@ from offturn_engine.outcome import BELOW_TRIGGER, NO_GAIN, NOTHING_TO_COVER, RES
 from offturn_engine.prompt import output_cap
 from offturn_engine.protect import newest, with_newest_results
 from offturn_engine.prune import merged, prune
-from offturn_engine.ranges import Ranges, contains, minus, union
+from offturn_engine.ranges import Ranges, contains
 from offturn_engine.render import render
 from offturn_engine.restore import Allowance, allowance, restores
 from offturn_engine.tiers import Estimates, levels, tier
@@ -91,10 +91,12 @@ def plan(
     focus: str = "",
     note: str = "",
     failures: int = 0,
+    least: Ranges = (),
 ) -> Plan:
     """Decide what a compaction of this path would be. `limits` are in estimate units.
 
-    failures: jobs in a row that could not finish; only the tiers of rule K1 look at them.
+    failures: jobs in a row that could not finish; only the tiers of rule K1 look at them. least: what must be covered,
+    because something that this is to replace does.
     """
     if not path:
         return Skip(NOTHING_TO_COVER)
@@ -103,7 +105,7 @@ def plan(
     if reason == "phase" and (unwanted := _no_phase(before, policy, limits)):
         return Skip(unwanted)
     goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
-    parts = _split(path, base, policy, limits)
+    parts = including(_split(path, base, policy, limits), path, base.covered, least)
     early = _early(draft, parts, policy, limits, failures)
     if early is not None:
         return early
@@ -219,9 +221,7 @@ def widen(candidate: Candidate, path: Sequence[Message], covered: Ranges) -> Can
     `path` is the path as it is now; `covered` what the current (provisional) generation covers.
     """
     draft = candidate.draft
-    both = union(candidate.compaction.covered, covered)
-    tail = max((i + 1 for i, m in enumerate(path) if contains(both, m.seq)), default=0)
-    split = Split(minus(both, draft.base.covered), tail)
+    split = including(Split(candidate.compaction.covered, 0), path, draft.base.covered, covered)
     method = "extractive" if draft.method in ("prune", "remote") else draft.method
     return assemble(replace(draft, path=path, split=split, method=method, opaque=None))
 

