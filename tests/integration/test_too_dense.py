@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from offturn import CompactionClient, Session, Skipped
 from offturn.testing import FakeSummarizer
+from offturn_engine.tokens import Calibration
 from tests.integration.host import human, says, turns
 
 WINDOW = 14_000
@@ -66,6 +68,35 @@ async def test_how_often_it_is_tried_is_the_policys(client: CompactionClient, wa
 
     assert await run_out(client, FakeSummarizer()) == 2
     assert "2 compactions in a row" in (await session.status()).blocked
+
+
+@pytest.mark.parametrize(("reported", "cause"), [(12_000, True), (6_000, False)])
+async def test_the_sentence_has_the_numbers_of_the_provider(
+    client: CompactionClient, redis: Any, reported: int, cause: bool
+) -> None:
+    """What system and tools take is said, and sizes are those of `Status` and of the provider, not of an estimate."""
+    session, model = client.session("s", format="openai-chat", window=WINDOW), FakeSummarizer()
+    await session.record([human("Hello."), says("Hello, what is it?"), human("Look.")])
+    view = await session.view()
+    usage = {"prompt_tokens": reported, "completion_tokens": 4}
+    await session.record([says("I have looked.")], usage=usage, view=view)
+    if not cause:
+        await session.record(turns("openai-chat", 1, size=20_000)[-1:])
+    while not (await session.status()).blocked:
+        await session.request()
+        await client.run_due(summarizer=model)
+
+    status = await session.status()
+    apart = Calibration.model_validate_json(await redis.hget(session.key.key("meta"), "calibration")).overhead
+    assert reported - 200 < apart <= reported
+    if cause:
+        assert f"The system prompt and the tools alone take about {apart} tokens" in status.blocked
+        assert f"Its messages take about {status.tokens - apart} tokens more." in status.blocked
+    else:
+        assert f"Its requests take about {status.tokens} tokens, about {apart} of them" in status.blocked
+        [starts] = re.findall(r"compaction starts at (\d+)\.", status.blocked)
+        assert apart < int(starts) <= status.tokens
+    assert status.blocked in (await session.view()).warnings
 
 
 async def test_a_request_is_answered_at_once(client: CompactionClient) -> None:

@@ -67,6 +67,7 @@ def hold(s: State) -> State:
 
 
 def strike(s: State) -> State:
+    """The model's sessions report no usage; what that changes in the sentence, tests/integration/test_too_dense.py holds."""
     s = s._replace(strikes=s.strikes + 1)
     if s.strikes < STRIKES:
         return s

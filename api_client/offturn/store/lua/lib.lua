@@ -250,14 +250,29 @@ local function hold() set('held', num('path_tokens') + num('growth')) end
 
 -- the too-dense breaker: so many compactions in a row that made no room; no job starts until somebody lifts it
 
+-- sizes as a provider counts whole requests, where usage has taught that; of an estimate else
+local function sizes()
+  local known = (s.calibration or '') ~= '' and cjson.decode(s.calibration) or {}
+  local factor, apart = known.factor or 1, known.overhead or 0
+  local function real(size) return apart + math.ceil(factor * size - 0.000001) end
+  if apart == 0 then
+    return string.format('Its messages take about %d tokens, compaction starts at %d.', real(pressure()), real(num('soft')))
+  elseif num('soft') <= 1 then -- the level is below what the messages can be made to take
+    return string.format('The system prompt and the tools alone take about %d tokens of each request, more than the ' ..
+      'level at which compaction starts: make them smaller, or give a larger window or a higher level. Its messages ' ..
+      'take about %d tokens more.', apart, real(pressure()) - apart)
+  end
+  return string.format('Its requests take about %d tokens, about %d of them for the system prompt and the tools; ' ..
+    'compaction starts at %d.', real(pressure()), apart, real(num('soft')))
+end
+
 local function strike()
   set('strikes', num('strikes') + 1)
   if num('strikes') < (num('too_dense') > 0 and num('too_dense') or STRIKES) then return end
   set('served', num('request_no'))
   set('blocked', string.format(
-    'This conversation cannot be made shorter: %d compactions in a row made no room. Its messages take about %d ' ..
-    'tokens, compaction starts at %d. It goes on, but older parts may be left out of what the model sees.',
-    num('strikes'), pressure(), num('soft')))
+    'This conversation cannot be made shorter: %d compactions in a row made no room. %s It goes on, but older parts ' ..
+    'may be left out of what the model sees.', num('strikes'), sizes()))
 end
 
 -- did the compaction before make room? not, if the view is at the hard level again and the path has hardly grown
