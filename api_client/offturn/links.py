@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from redis.asyncio import Redis
 from redis.exceptions import TimeoutError as TimedOut
@@ -20,11 +19,10 @@ from offturn.errors import Closed
 from offturn.store.errors import StoreFault, StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
 from offturn.store.workers import Workers
+from offturn.timely import CLOSED, Timely
 from offturn_config.keys import SessionKey
 
 OnOutage = Literal["degrade", "raise"]
-
-CLOSED = "the client of this session is closed: open a new one with CompactionClient.from_url"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,39 +50,6 @@ class Links:
     async def close(self) -> None:
         """Close the connections; an embedded server that nobody else uses stops."""
         await self.closing.aclose()
-
-
-class _Timely:
-    """The part of a Redis client that the store uses, with one deadline over a command and all its retries.
-
-    Inside a call of a host it is what that call has left.
-    """
-
-    def __init__(self, redis: Redis, timeout: float) -> None:
-        self._redis = redis
-        self._timeout = timeout
-        self._closed = False
-
-    async def execute_command(self, *args: Any, **options: Any) -> Any:
-        """Raises TimeoutError, which the store maps to StoreUnavailable, and Closed."""
-        if self._closed:  # redis-py would connect again, for a ticket say, and nobody would close that
-            raise Closed(CLOSED)
-        async with waiting(self._timeout):
-            return await self._redis.execute_command(*args, **options)  # type: ignore[no-untyped-call]
-
-    def pipeline(self, **options: Any) -> Any:
-        """As Redis.pipeline; each reply has the socket's deadline."""
-        if self._closed:
-            raise Closed(CLOSED)
-        return self._redis.pipeline(**options)
-
-    def close(self) -> None:
-        """Refuse what comes from now on."""
-        self._closed = True
-
-    def scan_iter(self, **options: Any) -> AsyncIterator[Any]:
-        """As Redis.scan_iter; each page has the socket's deadline."""
-        return self._redis.scan_iter(**options)
 
 
 @dataclass(slots=True)
@@ -130,7 +95,7 @@ class Connector:
             if self.queue_url:
                 queue = await open_redis(self.queue_url, timeout=self.timeout)
                 opened.push_async_callback(queue.aclose)
-            timely = _Timely(redis, self.timeout)
-            opened.callback(timely.close)
+            timely = Timely(redis, self.timeout)
+            opened.push_async_callback(timely.close)
             bounded = cast("Redis", timely)
             return Links(bounded, SessionStore(bounded), Doorbell(queue), self.timeout, opened.pop_all())

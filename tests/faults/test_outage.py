@@ -18,6 +18,7 @@ from offturn import (
     Usage,
     courier,
     outbox,
+    timely,
 )
 from tests.faults.cut_off import SECONDS, WINDOW, Place, cut_off
 from tests.faults.forwarder import proxy
@@ -55,6 +56,34 @@ async def test_what_is_said_meanwhile_is_kept_shown_and_recorded_once(place: Pla
     assert not view.stale
     assert session.undelivered() == []
     assert await place.stored() == list(view.messages) == [*shown.messages, says("f")]
+
+
+async def test_an_outage_is_not_paid_for_with_every_call(redis: Redis, valkey_url: str) -> None:
+    """The first call learns of it with all its time; the time-out is a third of what that would be for each."""
+    async with proxy(valkey_url) as line, CompactionClient.from_url(line.url, timeout=2) as client:
+        session = client.session("chat", format="openai-chat", window=WINDOW)
+        await session.record(human("a"))
+        line.silent = True
+        async with asyncio.timeout(20):
+            for number in range(30):
+                assert not (await session.record(says(str(number)))).durable
+        line.silent = False
+        assert (await session.record(human("b"))).durable
+        assert len(await stored(redis, "chat")) == 32
+
+
+async def test_a_store_too_slow_for_a_short_try_is_found_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = place.session()
+    await session.record(human("a"))
+    monkeypatch.setattr(timely, "AWAY_SECONDS", 0.0)
+    place.line.down = True
+    assert not (await session.record(says("b"))).durable
+    place.line.down = False
+
+    async def there() -> bool:
+        return (await session.record(human("c"))).durable
+
+    await until_true(there)
 
 
 async def test_a_read_delivers_too(place: Place) -> None:

@@ -205,7 +205,7 @@ async def test_a_client_starts_a_killed_server_again(directory: Path) -> None:
 
     found = await asyncio.gather(joined.get("kept"), starter.get("kept"))
 
-    assert found == [b"yes", b"yes"]
+    assert list(found) == [b"yes", b"yes"]
     heir = (await starter.info("server"))["process_id"]
     assert heir != pid
     await joined.aclose()
