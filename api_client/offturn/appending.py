@@ -149,6 +149,7 @@ class Appending(Handle):
         self, links: Links, cache: Cache, batch: Batch, counted: tuple[int, View] | None = None
     ) -> Recorded:
         """Record it. `counted`: a provider's count of a request, and the view it was. Raises what `record` does."""
+        batch.prepared = batch.prepared.measured(cache.fmt)
         for _ in range(TRIES):
             _refuse_lost(cache, batch)
             again = batch.sent

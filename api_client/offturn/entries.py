@@ -25,15 +25,27 @@ MAX_MESSAGE_BYTES = 32 * 1024 * 1024  # the largest request body a provider take
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Parsed messages and the entries to store, in order. `first`: index of the first one in the host's list."""
+    """Parsed messages and the entries to store, in order, as `fmt` measures them.
+
+    `first`: index of the first one in the host's list.
+    """
 
     messages: tuple[Message, ...]
     entries: tuple[NewEntry, ...]
+    fmt: Format
     first: int = 0
 
     def after(self, count: int) -> Prepared:
         """Without the first of them."""
-        return Prepared(self.messages[count:], self.entries[count:], self.first + count)
+        return replace(self, messages=self.messages[count:], entries=self.entries[count:], first=self.first + count)
+
+    def measured(self, fmt: Format) -> Prepared:
+        """The same as the session's policy measures, which a handle may not know before its first call."""
+        if fmt is self.fmt:
+            return self
+        messages = tuple(replace(message, tokens=fmt.estimate(message.raw)) for message in self.messages)
+        ids = (entry.host_id for entry in self.entries)
+        return Prepared(messages, tuple(map(entry_of, messages, ids)), fmt, self.first)
 
     def only(self, places: Sequence[int]) -> Prepared:
         """Those at these places."""
@@ -79,7 +91,7 @@ def prepare(raws: Sequence[Any], ids: Ids | None, fmt: Format, rule: OriginRule,
         message = _declared(fmt.parse(copied(plain(value)), index=index), rule)
         messages.append(message)
         entries.append(_entry(index, message, None if ids is None else ids[place]))
-    return Prepared(tuple(messages), tuple(entries), first)
+    return Prepared(tuple(messages), tuple(entries), fmt, first)
 
 
 def _declared(message: Message, rule: OriginRule) -> Message:

@@ -27,7 +27,7 @@ class Job:
 
     `wanted`: the trigger rule still asks for it. `pressing`: do without the model rather than wait for it, because it
     has failed often enough, or the view is at the hard level. `model`: the one the host calls; `factor`: real tokens of an
-    estimated one.
+    estimated one. `instead`: the provisional generation that is planned anew, where one is.
     """
 
     path: list[Message]
@@ -43,6 +43,7 @@ class Job:
     pressing: bool
     model: str | None
     factor: float
+    instead: Compaction | None = None
 
 
 def requirement(meta: Meta) -> Requirement:

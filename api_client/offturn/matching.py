@@ -90,7 +90,7 @@ async def _found(cache: Cache, forms: Sequence[Form], ids: Ids | None, partial: 
     looks = []
     async for look in _looks(cache, path, lead):
         found = window(forms, look.shape) if partial else match(forms, look.shape)
-        if found.kind != "unrelated":
+        if found.kind != "unrelated" and not _recorded(forms, ids, found.new, path, path_ids):
             return found
         looks.append(look)
     seqs = [message.seq for message in cache.path[lead:]]
@@ -98,6 +98,13 @@ async def _found(cache: Cache, forms: Sequence[Form], ids: Ids | None, partial: 
     given = [None] * len(forms) if ids is None else list(ids)
     others = (realign(forms, given, look.shape, seqs, names, look.covered, partial=partial) for look in looks)
     return max(others, key=lambda other: other.known)
+
+
+def _recorded(forms: Sequence[Form], ids: Ids | None, start: int, path: Shape, path_ids: Sequence[str | None]) -> bool:
+    """Is one of the new ones recorded, by its id? Then of two with equal content another stands at its place in the list."""
+    known = {host_id: item for host_id, item in zip(path_ids, path.items, strict=True) if host_id is not None}
+    new = zip(ids[start:], forms[start:], strict=True) if ids and known else ()
+    return any(host_id in known and known[host_id].is_in(form) for host_id, form in new if host_id is not None)
 
 
 async def _looks(cache: Cache, transcript: Shape, lead: int) -> AsyncIterator[_Look]:

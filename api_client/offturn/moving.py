@@ -27,6 +27,7 @@ from offturn.store.replies import (
 )
 from offturn.store.replies import Recorded as Stored
 from offturn_config.keys import SessionKey
+from offturn_config.policy import Policy
 from offturn_config.presets import load
 
 TRIES = 5
@@ -101,7 +102,7 @@ class Moving(Handle):
                     entries=entries,
                     expect=0,
                     config=meta.config,
-                    limits=(meta.ttl, meta.quota),
+                    limits=(meta.ttl, meta.quota, meta.too_dense),
                     calibration=meta.calibration,
                     thresholds=(meta.soft, meta.hard, meta.growth),
                     pace=meta.pace,
@@ -135,9 +136,9 @@ class Moving(Handle):
     ) -> None:
         """Change what the first record stored; None: as it is. A running job is superseded.
 
-        overrides: parameters of `policy`, or of the session's own. model: another one forgets what usage has taught;
-        so does a policy that measures in another way.
-        The view stays the same until the next compaction. Processes that change different things at once lose nothing.
+        overrides: parameters of `policy`, or of the session's own. model: another one forgets what usage has taught.
+        A session goes on measuring as its first record did, whatever `trigger.estimator` another policy names: its sizes
+        could not be compared otherwise. The view stays the same until the next compaction. Processes that change different things at once lose nothing.
         Raises UnknownPolicy, InvalidPolicy, InvalidSetting, and Conflict where others change the session at every try.
         """
         async with self._open(fresh=True) as (links, cache):
@@ -147,11 +148,11 @@ class Moving(Handle):
                 base = old.policy if policy is None else load(policy)
                 new = replace(
                     old.resized(old.window if window is None else window),
-                    policy=base.override(overrides) if overrides else base,
+                    policy=_measuring(base.override(overrides) if overrides else base, old.policy),
                     model=old.model if model is None else checked_model(model),
                     adopt=old.adopt if adopt is None else checked_adopt(adopt),
                 )
-                reply = await self._configured(links, meta, new, forget=(new.model, new.fmt) != (old.model, old.fmt))
+                reply = await self._configured(links, meta, new, forget=new.model != old.model)
                 if not isinstance(reply, PathMoved):
                     await self._steered(links, cache, reply)
                     self._config = new
@@ -244,3 +245,9 @@ class Moving(Handle):
 def _check_turns(turns: object) -> None:
     if not isinstance(turns, int) or isinstance(turns, bool) or turns < 1:
         raise InvalidSetting(f"turns {turns!r:.40}: use a whole number from 1")
+
+
+def _measuring(policy: Policy, old: Policy) -> Policy:
+    """The policy with the estimator the session's stored sizes were made with."""
+    estimator = old.trigger.estimator
+    return policy if policy.trigger.estimator == estimator else policy.override({"trigger.estimator": estimator})

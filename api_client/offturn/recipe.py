@@ -16,6 +16,7 @@ from secrets import token_hex
 from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
 from offturn.outlasting import OUTAGE_SECONDS, outlasting
+from offturn.planning import decide
 from offturn.progress import Progress
 from offturn.remote import Remote
 from offturn.stopping import stop
@@ -36,6 +37,8 @@ from offturn_engine.fallback import fall_back
 from offturn_engine.outcome import (
     LIMITED,
     NO_GAIN,
+    NOTHING_TO_COVER,
+    RESTING,
     TOO_DENSE,
     Cause,
     Compacted,
@@ -47,7 +50,8 @@ from offturn_engine.outcome import (
     finish,
     name,
 )
-from offturn_engine.plan import HEAD_TRIMMED, PruneOnly, Skip, apply, plan, widen
+from offturn_engine.plan import HEAD_TRIMMED, PruneOnly, Skip, apply, widen
+from offturn_engine.turns import last_unanswered
 
 LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
@@ -111,20 +115,9 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Me
         return job
     if not job.wanted:
         return Skipped(reason="not_wanted")
-    planned = await asyncio.to_thread(
-        plan,
-        job.path,
-        job.base,
-        job.fmt,
-        policy=job.policy,
-        limits=job.limits,
-        reason=job.reason,
-        focus=claim.focus,
-        note=claim.note,
-        failures=claim.attempts + claim.failures - 1,
-    )
+    job, planned = await decide(key, store, claim, job, means.summarizer)
     if isinstance(planned, Skip):
-        return _undone(planned.reason)
+        return _undone(planned.reason, waiting=job.reason == "threshold" and last_unanswered(job.path) is not None)
     if isinstance(planned, PruneOnly):
         return await _publish(key, store, claim, job, means, planned.candidate)
     paid = PaidInSession(store, key, claim.incarnation, claim.redactions, progress)
@@ -132,6 +125,8 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Me
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
         cause: Cause = "limit" if written.kind == LIMITED else "provider"
         return Failed(kind=written.kind, retry_after=written.retry_after, cause=cause)
+    if isinstance(written, Unavailable) and job.instead:  # which is what a failure would be replaced by
+        return _undone(NOTHING_TO_COVER)
     if isinstance(written, Unavailable):
         candidate = await asyncio.to_thread(fall_back, planned, written.spent)
         if candidate is None:
@@ -179,8 +174,14 @@ async def _publish(
     return _published(reply.number, candidate.compaction, fallback)
 
 
-def _undone(reason: str) -> Outcome:
-    """Nothing was published, for a reason that is no bug."""
+def _undone(reason: str, *, waiting: bool = False) -> Outcome:
+    """Nothing was published, for a reason that is no bug.
+
+    waiting: nobody asked, nothing was paid, and the newest human message waits for its answer: what may not be covered
+    yet may be then, so that this says nothing of the session.
+    """
+    if waiting and reason in (NO_GAIN, NOTHING_TO_COVER):
+        return Skipped(reason=RESTING)
     return Failed(kind=TOO_DENSE) if reason == TOO_DENSE else Skipped(reason=reason)
 
 

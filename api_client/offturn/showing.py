@@ -34,6 +34,7 @@ from offturn_engine.tokens import Calibration, estimate_text
 EMERGENCY_TRIES = 3
 NOTE_ROOM = max(estimate_text(note) for note in SYSTEM_NOTE.values())
 GAVE_WAY = "generation {} does not fit the window and gave way: pass window=offturn.ANY_WINDOW to see it as it is"
+BACK_GAVE_WAY = "generation {} was put back in force and does not fit the window: an emergency view took its place"
 SHADOW = (
     "adopt='never': what is in force does not fit and gave way for this call only; generations are made and not shown, "
     "configure(adopt='group') puts the newest in force"
@@ -114,7 +115,10 @@ async def show(cache: Cache, config: SessionConfig, options: Options, *, offline
         tries -= 1
         try:
             if not await _adopt(cache):
+                put_back = shown.number < max(cache.live.generations, default=0)
                 await _publish(cache, await _emergency(cache, space, options))
+                if put_back:
+                    gave_way = (BACK_GAVE_WAY.format(shown.number),)
         except StoreFull:
             tries, gave_way = 0, (SERVER_FULL,)
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)

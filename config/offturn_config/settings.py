@@ -38,7 +38,9 @@ def _tenant(value: str) -> str:
 
 
 Url = Annotated[str, AfterValidator(_url)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+LONGEST = 30 * 24 * 3600  # seconds; event loops count no further than some decades
+
+Seconds = Annotated[float, Field(gt=0, le=LONGEST, allow_inf_nan=False)]
 
 
 class _Base(BaseSettings):
@@ -123,7 +125,9 @@ class WorkerSettings(_Settings):
         default=0.5, description="between two looks at the queue, where no ring wakes the worker"
     )
     sweep_seconds: Seconds = Field(default=1.0, description="between two looks at the due set, jittered by half")
-    drain_seconds: float = Field(default=25.0, ge=0, allow_inf_nan=False, description="for running jobs after SIGTERM")
+    drain_seconds: float = Field(
+        default=25.0, ge=0, le=LONGEST, allow_inf_nan=False, description="for running jobs after SIGTERM"
+    )
     health_host: str = Field(default="127.0.0.1", min_length=1, description="address of /livez and /readyz")
     health_port: int = Field(default=8080, ge=-1, le=65535, description="0: a free port; -1: none")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="least level logged")
@@ -182,7 +186,11 @@ def _secrets_dir() -> Path | None:
     name = os.environ.get(f"{PREFIX}SECRETS_DIR")
     if not name:
         return None
-    if not Path(name).is_dir():
+    try:
+        there = Path(name).is_dir()
+    except OSError:  # no name of a file at all
+        there = False
+    if not there:
         raise InvalidSetting(f"{PREFIX}SECRETS_DIR = {name!r}: no such directory; create it or unset the variable")
     return Path(name)
 

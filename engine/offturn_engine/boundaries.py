@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from offturn_engine.groups import spans
 from offturn_engine.invariants import legal_cut_points
 from offturn_engine.messages import Message
-from offturn_engine.ranges import Ranges, contains, ranges_of
+from offturn_engine.ranges import Ranges, contains, minus, ranges_of, union
 from offturn_engine.turns import last_unanswered
 
 
@@ -65,6 +65,13 @@ def at(path: Sequence[Message], covered: Ranges, start: int, *, system: int, hea
     kept = _system(path[:start], system) | _head(path[:start], head) | _human(path[:start], human)
     cover = ranges_of(m.seq for i, m in enumerate(path[:start]) if i not in kept and not contains(covered, m.seq))
     return Split(cover, start)
+
+
+def including(parts: Split, path: Sequence[Message], covered: Ranges, more: Ranges) -> Split:
+    """The split that covers `more` as well, of what `covered` does not hold already; its tail starts behind all that."""
+    both = union(parts.cover, more)
+    tail = max((i + 1 for i, m in enumerate(path) if contains(both, m.seq)), default=0)
+    return Split(minus(both, covered), max(parts.tail, tail))
 
 
 def least_tail(path: Sequence[Message]) -> int:

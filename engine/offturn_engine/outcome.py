@@ -93,6 +93,10 @@ NOTHING_TO_COVER = "nothing_to_cover"
 RESTING = "resting"
 """Enough was done already, or too little has come since: nothing is wrong, and growth will tell."""
 
+BELOW_TRIGGER = "below_trigger"
+"""The view as it is rendered is smaller than the store's totals say, which another ruler may have measured."""
+
+_RESTING = frozenset({RESTING, BELOW_TRIGGER})
 
 _HOLDING = frozenset({NO_GAIN, NOTHING_TO_COVER, TOO_DENSE})
 """Reasons that hold until the session has grown: without that, a view that cannot shrink would be due at once again."""
@@ -106,7 +110,7 @@ def finish(outcome: Outcome) -> Finish:
         case Pruned():
             return "pruned"
         case Skipped(reason=reason):
-            return "resting" if reason == RESTING else "no-gain" if reason in _HOLDING else "skipped"
+            return "resting" if reason in _RESTING else "no-gain" if reason in _HOLDING else "skipped"
         case Superseded():
             return "superseded"
         case Failed(kind=kind) if kind == TOO_DENSE:  # held, and a strike: trying again would end the same way

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from offturn_config.groups import Amount
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
-from offturn_engine.boundaries import Shape, Split, least_tail, split
+from offturn_engine.boundaries import Shape, Split, including, least_tail, split
 from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Opaque, Reason, Sections, Spent
 from offturn_engine.draft import Candidate, Draft, assemble, floor, human_tokens
 from offturn_engine.errors import CannotFit
@@ -27,17 +27,16 @@ from offturn_engine.language import detect
 from offturn_engine.managed import compacted_in_band
 from offturn_engine.messages import Edit, Message
 from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of
-from offturn_engine.outcome import NO_GAIN, NOTHING_TO_COVER, RESTING, TOO_DENSE
+from offturn_engine.outcome import BELOW_TRIGGER, NO_GAIN, NOTHING_TO_COVER, RESTING, TOO_DENSE
 from offturn_engine.prompt import output_cap
 from offturn_engine.protect import newest, with_newest_results
 from offturn_engine.prune import merged, prune
-from offturn_engine.ranges import Ranges, contains, minus, union
+from offturn_engine.ranges import Ranges, contains
 from offturn_engine.render import render
 from offturn_engine.restore import Allowance, allowance, restores
 from offturn_engine.tiers import Estimates, levels, tier
 from offturn_engine.tokens import text_estimate
 
-BELOW_TRIGGER = "below_trigger"
 HEAD_TRIMMED = "head_trimmed"
 """The concession that counts messages nobody summarised: they left the view, or the summarizer's request."""
 
@@ -47,7 +46,7 @@ class Skip:
     """Nothing to do, and why: `phases_off`, `below_phase_minimum`, `below_trigger`, `nothing_to_cover`, `no_gain`,
     `resting`, `too_dense`.
 
-    no_gain: no summary could save enough. resting: see the outcomes. too_dense: too many summaries in a row have failed,
+    no_gain: no summary could save enough. below_trigger, resting: see the outcomes. too_dense: too many summaries in a row have failed,
     or human words that this policy never cuts are above the ceiling by themselves.
     """
 
@@ -92,10 +91,12 @@ def plan(
     focus: str = "",
     note: str = "",
     failures: int = 0,
+    least: Ranges = (),
 ) -> Plan:
     """Decide what a compaction of this path would be. `limits` are in estimate units.
 
-    failures: jobs in a row that could not finish; only the tiers of rule K1 look at them.
+    failures: jobs in a row that could not finish; only the tiers of rule K1 look at them. least: what must be covered,
+    because something that this is to replace does.
     """
     if not path:
         return Skip(NOTHING_TO_COVER)
@@ -104,7 +105,7 @@ def plan(
     if reason == "phase" and (unwanted := _no_phase(before, policy, limits)):
         return Skip(unwanted)
     goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
-    parts = _split(path, base, policy, limits)
+    parts = including(_split(path, base, policy, limits), path, base.covered, least)
     early = _early(draft, parts, policy, limits, failures)
     if early is not None:
         return early
@@ -220,9 +221,7 @@ def widen(candidate: Candidate, path: Sequence[Message], covered: Ranges) -> Can
     `path` is the path as it is now; `covered` what the current (provisional) generation covers.
     """
     draft = candidate.draft
-    both = union(candidate.compaction.covered, covered)
-    tail = max((i + 1 for i, m in enumerate(path) if contains(both, m.seq)), default=0)
-    split = Split(minus(both, draft.base.covered), tail)
+    split = including(Split(candidate.compaction.covered, 0), path, draft.base.covered, covered)
     method = "extractive" if draft.method in ("prune", "remote") else draft.method
     return assemble(replace(draft, path=path, split=split, method=method, opaque=None))
 
@@ -321,7 +320,12 @@ def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: in
 def _step(draft: Draft, parts: Split, policy: Policy, limits: Limits) -> Skip | PruneOnly:
     """Below the trigger: prune all that may go, but only once that frees the minimum gain (cache-friendly steps)."""
     pruned, freed = _pruned(draft, parts, policy, limits, None)
-    return PruneOnly(assemble(pruned)) if freed >= _least_gain(policy, draft.tokens_before) else Skip(RESTING)
+    least = _least_gain(policy, draft.tokens_before)
+    if freed < least:
+        return Skip(RESTING)
+    candidate = assemble(pruned)
+    # What is freed is an estimate. Without the gain it would count as a strike, in a view that is not full.
+    return PruneOnly(candidate) if draft.tokens_before - candidate.rendering.tokens >= least else Skip(RESTING)
 
 
 def _least_gain(policy: Policy, view: int) -> float:

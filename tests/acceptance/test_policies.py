@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from offturn.summarizer import EXTRACTIVE
+from offturn.testing import FakeSummarizer
 from offturn_config.presets import load, names
 from offturn_engine.files import read
 from offturn_engine.formats import get
@@ -75,9 +76,21 @@ def test_compare_puts_all_policies_side_by_side(file: Path) -> None:
     by_name = {row["policy"]: row for row in found["policies"]}
     assert by_name["codex"]["model_calls"] == 1
     assert by_name["balanced"]["model_calls"] == 0
+    assert (by_name["balanced"]["cost"], by_name["codex"]["cost"]) == (0.0, None)  # nobody was asked
     assert by_name["balanced"]["results_cleared"] > 0
     assert all(row["human_verbatim"] == row["human_messages"] == 1 for row in found["policies"])
     assert all(row["tokens_after"] <= row["tokens_before"] for row in found["policies"])
+
+
+async def test_a_comparison_with_a_model_says_what_it_cost() -> None:
+    [one] = read(json.dumps(conversation(80)).encode(), format=None)
+    policies = [load("codex"), load("balanced")]
+    for model, known in (("openai:gpt-4o-mini", True), ("openai:of-my-own", False)):
+        summarizer = FakeSummarizer(model=model)
+        codex, balanced = await compare(one, policies, common_window(one, policies), summarizer)
+        assert (codex.model_calls, balanced.model_calls) == (1, 0)
+        assert balanced.cost == 0.0
+        assert (codex.cost is not None and codex.cost > 0) is known
 
 
 def test_a_comparison_writes_no_messages_and_a_picture_needs_a_comparison(file: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from offturn import CompactionClient
 from offturn_config.keys import SessionKey, dead
 from tests.acceptance.command import offturn, on_a_terminal
 from tests.acceptance.test_compact import conversation
@@ -60,6 +62,26 @@ def test_a_list_cuts_nothing_on_a_narrow_terminal(store: tuple[str, ...], tmp_pa
     ]
     assert max(map(len, lines)) <= 80
     assert name in "".join(line.split(" ")[0] for line in lines)
+
+
+def test_a_call_that_nobody_answered_is_shown_in_its_turns(store: tuple[str, ...], valkey_url: str) -> None:
+    """The bot died between a call and its result: the view holds a result that the log does not."""
+    call = {"id": "a", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    talk = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "user", "content": "You crashed, go on."},
+    ]
+
+    async def record() -> None:
+        async with CompactionClient.from_url(valkey_url, tenant=store[3]) as client:
+            await client.session("crashed", format="openai-chat").record(talk)
+
+    asyncio.run(record())
+
+    shown = facts("show", "crashed", *store)
+
+    assert shown["status"]["messages"] == len(talk)
 
 
 def test_purge_asks_and_the_list_goes_on(store: tuple[str, ...]) -> None:

@@ -101,6 +101,20 @@ def test_a_bad_value_names_variable_value_and_remedy(
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["POLL_SECONDS", "SWEEP_SECONDS", "DRAIN_SECONDS", "JOB_TIMEOUT", "TIMEOUT"])
+def test_seconds_are_such_as_an_event_loop_can_wait(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A worker with POLL_SECONDS=1e308 ended with a traceback."""
+    monkeypatch.setenv(f"OFFTURN_{name}", "1e308")
+    with pytest.raises(InvalidSetting, match=f"OFFTURN_{name} = '1e308': .*2592000"):
+        load_worker_settings()
+
+
+def test_a_secrets_directory_that_can_be_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OFFTURN_SECRETS_DIR", "/" + "a" * 300)
+    with pytest.raises(InvalidSetting, match="no such directory"):
+        load_worker_settings()
+
+
 def test_a_bad_tenant_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OFFTURN_TENANT", "Team A")
     with pytest.raises(InvalidSetting, match="OFFTURN_TENANT = 'Team A': use 1 to 64"):

@@ -28,6 +28,9 @@ async def test_what_makes_no_room_is_paid_three_times_at_most(valkey_url: str, r
         await session.record(turns("openai-chat", 16, size=1_500))
         await crew.start(SUMMARIZER=f"openai:fake@{model.openai_url}", OPENAI_API_KEY="key")
         await settled(session)
+        assert await count(session, "claimed") == 2  # the same again would end in the same way
+        await session.record([human("On."), says("I go on.")])
+        await settled(session)
 
         status = await session.status()
         assert "3 compactions in a row made no room" in status.blocked

@@ -35,6 +35,7 @@ class Compaction:
         self.go = asyncio.Event()
         self.go.set()
         self.fault: Exception | None = None
+        self.reason = "test"
 
     async def __call__(self, key: SessionKey) -> Outcome:
         self.begun.append(key.session)
@@ -45,7 +46,7 @@ class Compaction:
             raise
         if self.fault:
             raise self.fault
-        return Skipped(reason="test")
+        return Skipped(reason=self.reason)
 
 
 async def ticks() -> AsyncIterator[None]:

@@ -68,6 +68,18 @@ async def test_above_the_ceiling_a_rollback_is_refused_with_the_numbers(client: 
     assert (await session.view()).generation == 1
 
 
+async def test_what_was_put_back_and_does_not_fit_is_told(client: CompactionClient) -> None:
+    session = await compacted(client, "openai-chat", turns("openai-chat", 60))
+    await session.rollback(generation=0, force=True)
+
+    view = await session.view()
+
+    assert view.kind == "emergency"
+    [warning] = view.warnings
+    assert warning.startswith("generation 0 was put back in force and does not fit the window")
+    assert (await session.view()).warnings == ()
+
+
 async def test_below_the_ceiling_nobody_has_to_force(client: CompactionClient) -> None:
     session = client.session("chat", format="openai-chat", window=WINDOW)
     await session.record(turns("openai-chat", 12))

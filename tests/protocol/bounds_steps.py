@@ -9,12 +9,13 @@ from offturn.store.sessions import SessionStore
 from offturn_config import keys
 from offturn_config.keys import SessionKey
 from tests.protocol import model
+from tests.protocol.changes import STRIKES
 from tests.protocol.facts import State, log_bytes
 from tests.protocol.words import word
 
 TTL_MS = 36_000_000
 AGED_MS = 600_000  # what is left of it before each write; nothing expires but by a step
-LIMITS = (TTL_MS, 0)
+LIMITS = (TTL_MS, 0, STRIKES)
 
 
 class BoundsSteps:
@@ -54,7 +55,7 @@ class BoundsSteps:
             "epoch": s.epoch,
             "config": s.config,
             "thresholds": s.thresholds,
-            "limits": (TTL_MS, log_bytes(s) + int(room)),
+            "limits": (TTL_MS, log_bytes(s) + int(room), STRIKES),
         }
         return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
 

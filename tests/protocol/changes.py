@@ -39,7 +39,7 @@ def full(s: State, log: Sequence[Item]) -> Overfull | None:
 
 
 def turn(s: State, nonce: str) -> State:
-    return s._replace(revision=(s.revision[0] + 1, nonce))
+    return s._replace(revision=(s.revision[0] + 1, nonce), tried=0)
 
 
 def ask(s: State, *, broken: bool = False) -> tuple[State, bool]:
@@ -67,6 +67,7 @@ def hold(s: State) -> State:
 
 
 def strike(s: State) -> State:
+    """The model's sessions report no usage; what that changes in the sentence, tests/integration/test_too_dense.py holds."""
     s = s._replace(strikes=s.strikes + 1)
     if s.strikes < STRIKES:
         return s
@@ -89,7 +90,7 @@ def judge(s: State) -> State:
 
 
 def lift(s: State) -> State:
-    return s._replace(strikes=0, trial=None, blocked="")
+    return s._replace(strikes=0, trial=None, blocked="", tried=0)
 
 
 def unpark(s: State) -> State:

@@ -58,6 +58,8 @@ class State(NamedTuple):
     trial: int | None = None  # the path's tokens when the last compaction was made, until it is judged
     blocked: str = ""
     automatic: bool = False
+    begun: int = 0  # the path's tokens when the last job began
+    tried: int = 0  # and when one began that found nothing to gain
     starts: int = 0  # automatic compactions in the last hour
     thresholds: tuple[int, int, int] = (0, 0, 0)
     reason: str = ""
@@ -125,7 +127,9 @@ def awake(s: State) -> State:
 
 
 def wanted(s: State) -> bool:
-    return s.asked > s.served or (not s.parked and not s.blocked and requirement(s) != "none")
+    level = "none" if s.parked or s.blocked else requirement(s)
+    again = s.tried > 0 and s.tried == path_tokens(s)
+    return s.asked > s.served or level == "soft" or (level == "hard" and not again)
 
 
 def holds(s: State, claim: Claim) -> bool:

@@ -23,7 +23,7 @@ class Hours:
 
     async def look_again(self) -> None:
         """A limited session is due in the future; here somebody looks before that."""
-        await self.redis.zadd(keys.due(), {self.key.member: 1}, xx=True)
+        await self.redis.zadd(keys.due(), {self.key.member: 2}, xx=True)  # no end of a silence
 
     async def on_hour(self) -> str:
         """The compactions of the hour before are over an hour old."""

@@ -84,7 +84,7 @@ def record(
     thresholds: tuple[int, int, int],
     redactions: int = 0,
     config: str = "{}",
-    limits: tuple[int, int] = (0, 0),
+    limits: tuple[int, int, int] = (0, 0, 3),
     pace: Pace | None = None,
     **_: Any,
 ) -> tuple[State, RecordReply]:

@@ -19,7 +19,19 @@ from offturn.store.replies import (
 )
 from offturn_engine.ranges import seqs_of
 from tests.protocol.changes import ended, hold, judge, lift, remember, strike, turn, unpark
-from tests.protocol.facts import State, awake, covered, gen, gone, holds, pressure, requirement, there, wanted
+from tests.protocol.facts import (
+    State,
+    awake,
+    covered,
+    gen,
+    gone,
+    holds,
+    path_tokens,
+    pressure,
+    requirement,
+    there,
+    wanted,
+)
 from tests.protocol.model_bounds import unlist
 
 LATER = ("failed", "unavailable", "deferred")
@@ -62,6 +74,7 @@ def claim(
         return s._replace(due=False), Blocked()
     automatic = "idle" if requirement(s) == "none" and s.doze == "over" else "threshold"
     s = s._replace(doze="", token=token, fence=s.fence + 1, leased=True, attempts=s.attempts + 1, automatic=not asked)
+    s = s._replace(begun=path_tokens(s))
     reply = Claim(
         incarnation=s.incarnation,
         epoch=s.epoch,
@@ -91,7 +104,7 @@ def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]
     if outcome != "superseded":
         s = s._replace(served=max(s.served, claim.request_no))
     if outcome in ("no-gain", "resting"):
-        s = hold(s)
+        s = hold(s)._replace(tried=s.begun)
         s = strike(s) if outcome == "no-gain" and pressure(s) >= s.thresholds[0] else s
     elif outcome in ("compacted", "pruned"):
         g = gen(s, s.current)

@@ -107,7 +107,7 @@ def configure(
     epoch: str,
     config: str,
     thresholds: tuple[int, int, int],
-    limits: tuple[int, int] | None = None,
+    limits: tuple[int, int, int] | None = None,
     pace: Pace | None = None,
 ) -> tuple[State, ConfigureReply]:
     if op in dict(s.ops):
@@ -117,7 +117,7 @@ def configure(
     if epoch != s.epoch:
         return s, PathMoved()
     quota = limits[1] if limits else s.quota
-    s = s._replace(config=config, thresholds=thresholds, epoch=op, quota=quota, pace=pace or s.pace)
+    s = s._replace(config=config, thresholds=thresholds, epoch=op, quota=quota, pace=pace or s.pace, tried=0)
     return steered(s, op)
 
 

@@ -69,6 +69,7 @@ BOUNDS_MUTATIONS = {
     "no interval": ("claim", "recent[#recent] + num('interval')", "now", "interval"),
     "idle at once": ("", "and not (silent() and num('doze') > now)", "", "idle-silence"),
     "idle for ever": ("claim", "set('doze', 0)", "", "idle-silence"),
+    "idle is forgotten": ("", "(at == doze or doze <= now)", "at == doze", "idle-later"),
     "idle hides what is due": ("record", "local ring = ask(broken)", "local ring = ask()", "idle"),
     "a word does not break the silence": (
         "record",

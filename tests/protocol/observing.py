@@ -86,6 +86,8 @@ async def observe(redis: Any, key: SessionKey) -> State:
         strikes=fields.strikes,
         trial=int(meta[b"trial"]) if meta.get(b"trial") else None,
         blocked=fields.blocked,
+        begun=int(meta.get(b"begun") or 0),
+        tried=int(meta.get(b"tried") or 0),
         automatic=meta.get(b"automatic") == b"1",
         starts=len(loads(meta.get(b"starts") or b"[]")),
         thresholds=(fields.soft, fields.hard, fields.growth),

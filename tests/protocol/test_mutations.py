@@ -154,8 +154,18 @@ MUTATIONS = {
     "unblock keeps holds": Mutation("unblock", "set('held', 0)", "", "unblock-lifts-holds"),
     "unblock keeps the breaker": Mutation("unblock", "\nlift()", "", "too-dense"),
     "rollback keeps the breaker": Mutation("rollback", "\nlift()", "", "too-dense-in-vain"),
-    "no breaker": Mutation("", "if num('strikes') < STRIKES then return end", "do return end", "too-dense"),
-    "breaker asks on": Mutation("", "and not blocked()", "", "too-dense"),
+    "no breaker": Mutation(
+        "",
+        "if num('strikes') < (num('too_dense') > 0 and num('too_dense') or STRIKES) then return end",
+        "do return end",
+        "too-dense",
+    ),
+    "breaker asks on": Mutation("", " or blocked() then return false", " then return false", "too-dense"),
+    "the same again": Mutation("", "and not tried()", "", "too-dense"),
+    "what came meanwhile was tried": Mutation(
+        "finish", "set('tried', num('begun'))", "set('tried', num('path_tokens'))", "tried-before-it-grew"
+    ),
+    "tried under other settings": Mutation("configure", "set('tried', 0)", "", "tried-before-it-grew"),
     "breaker leaves requests open": Mutation(
         "", "set('served', num('request_no'))\n  set('blocked'", "set('blocked'", "too-dense"
     ),

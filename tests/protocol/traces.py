@@ -165,7 +165,8 @@ MORE = {
     ),
     "too-dense": Trace(
         4,
-        "claim a; finish a no-gain = due; claim a; finish a no-gain = due; claim b; request h1; finish b no-gain = done; "
+        "claim a; finish a no-gain = done; claim a = idle; record h1; claim a; finish a no-gain = done; record h1; "
+        "claim b; request h1; finish b no-gain = done; "
         "sweep = quiet; record h1 = recorded; sweep = quiet; claim a = idle; request h1 lost = requested; again h1; "
         "claim a = idle; prepare h1; emergency h1 = committed; unblock h1 = steered; record h1 5; claim a = claim",
     ),
@@ -174,16 +175,17 @@ MORE = {
         "record h1 5; claim a; plan a; commit a; finish a compacted = due; claim a; plan a; commit a; "
         "finish a pruned = due; claim a; finish a failed; claim a; plan a; commit a; finish a compacted = due; "
         "claim a = blocked; sweep = quiet; undo h1 = undone; sweep = quiet; rollback h1 0 = rolledback; record h1 5; "
-        "claim a = claim; finish a no-gain = due; claim a = claim",
+        "claim a = claim; finish a no-gain = done; record h1; claim a = claim",
     ),
     "grown": Trace(
         2,
-        "record h1 5; claim a; finish a no-gain; claim a; finish a no-gain = due; claim a; plan a; commit a; record h1 2; "
-        "finish a compacted = due; claim a = claim; finish a no-gain = due",
+        "record h1 5; claim a; finish a no-gain; record h1; claim a; finish a no-gain = done; record h1; claim a; plan a; "
+        "commit a; record h1 5; finish a compacted = due; claim a = claim; finish a no-gain; record h1; claim a = claim",
     ),
     "room-made": Trace(
         4,
-        "claim a; finish a no-gain; claim a; plan a; commit a; finish a compacted = done; request h1; claim a = claim",
+        "claim a; finish a no-gain; record h1; claim a; plan a; commit a; finish a compacted = done; request h1; "
+        "claim a = claim",
     ),
     "small-is-not-dense": Trace(
         1,
@@ -195,8 +197,13 @@ MORE = {
     ),
     "resting-is-not-dense": Trace(
         4,
-        "claim a; finish a resting = due; claim a; finish a resting = due; claim a; finish a resting = due; "
-        "claim a = claim",
+        "claim a; finish a resting = done; record h1; claim a; finish a resting = done; record h1; claim a; "
+        "finish a resting = done; record h1; claim a = claim",
+    ),
+    "tried-before-it-grew": Trace(
+        4,
+        "claim a; record h1; finish a no-gain = due; claim a; finish a no-gain = done; sweep = quiet; "
+        "configure h1 1 2 = steered; claim a = claim",
     ),
     "unblock-lifts-holds": Trace(2, "claim a; finish a no-gain = done; unblock h1 = steered; sweep = due"),
     "providers-away": Trace(

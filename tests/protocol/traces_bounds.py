@@ -95,6 +95,11 @@ BOUNDS = {
         "open h1; record h1 1; pace h1 0 0 60 1; record h1 0; sweep = quiet; silence = silent; "
         "sweep = due; claim a = claim; finish a skipped = done; sweep = quiet; silence = nothing",
     ),
+    "idle-later": Trace(
+        2,
+        "pace h1 0 600 60 1; claim a; plan a; commit a; finish a compacted; record h1 0; silence = silent; "
+        "claim a = limited; hour; claim a = claim; finish a skipped = done",
+    ),
     "idle-broken": Trace(
         0,
         "open h1; record h1 1; pace h1 0 0 60 1; record h1 0; silence; record h1 0 = recorded; sweep = quiet; "

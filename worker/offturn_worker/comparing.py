@@ -12,10 +12,12 @@ from offturn.summarizer import AnySummarizer
 from offturn_config.errors import InvalidPolicy
 from offturn_config.limits import window_filled
 from offturn_config.policy import Policy
+from offturn_engine.economics import account
 from offturn_engine.files import Conversation
 from offturn_engine.formats import get
 from offturn_engine.messages import Message, RawMessage
 from offturn_engine.ranges import contains
+from offturn_models.prices import price_of
 from offturn_worker.offline import LEAST_WINDOW, Result, compact_conversation
 
 CLEARED = frozenset({"stub", "duplicate"})
@@ -26,7 +28,8 @@ class Row:
     """What one policy makes of it. Tokens are measured with one ruler, whatever the policy's own.
 
     human_verbatim: of the human messages, those the view shows word for word. results_cleared: results that became
-    shorter, or left the view with their group, without a summary.
+    shorter, or left the view with their group, without a summary. cost: of the calls made, in US dollars; None where no
+    model was asked though the policy wants one, or its price is not known.
     """
 
     policy: str
@@ -39,6 +42,7 @@ class Row:
     results_cleared: int
     ledger_kept: int
     model_calls: int
+    cost: float | None
 
     def facts(self) -> dict[str, Any]:
         """For `--json`."""
@@ -84,7 +88,15 @@ def _row(policy: Policy, result: Result, conversation: Conversation) -> Row:
         results_cleared=cleared,
         ledger_kept=audit.kept,
         model_calls=result.model_calls,
+        cost=_cost(result),
     )
+
+
+def _cost(result: Result) -> float | None:
+    if not result.model_calls:
+        return 0.0
+    made = result.record.spent.calls
+    return account(result.record, (), (), factor=1, model=None, prices=price_of).cost if made else None
 
 
 def _parsed(conversation: Conversation, messages: Sequence[RawMessage]) -> list[Message]:

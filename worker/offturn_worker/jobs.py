@@ -21,6 +21,9 @@ from offturn_worker.logs import described
 Compact = Callable[[SessionKey], Awaitable[Outcome]]
 """Compacts one session if it is due and free: `offturn.recipe.run` with everything but the session given."""
 
+TENANT_BUSY = "tenant_busy"
+"""Said of each waiting session every few seconds, as long as its tenant's places are taken: no news."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -37,7 +40,7 @@ async def compact_session(ctx: Mapping[str, Any], tenant: str, session: str, req
     except Exception as error:  # noqa: BLE001 - arq would log its text, which may quote a message
         job.error("job_failed", ms=_ms(started), **described(error))
     else:
-        tell = job.warning if _troubled(outcome) else job.info
+        tell = job.warning if _troubled(outcome) else job.debug if reason(outcome) == TENANT_BUSY else job.info
         tell("job_done", ms=_ms(started), **_facts(outcome))
 
 

@@ -11,7 +11,7 @@ from offturn.store.limits import SharedLimits
 from offturn_config.errors import OffturnError
 from offturn_config.keys import SessionKey
 from offturn_engine.outcome import Outcome, Skipped
-from offturn_worker.jobs import Compact
+from offturn_worker.jobs import TENANT_BUSY, Compact
 
 DELAY_MS = (1_000, 3_000)
 """A session that finds no place is looked at again after a time between these, so that waiting ones come in turn."""
@@ -34,7 +34,7 @@ def within_places(compact: Compact, limits: SharedLimits, *, places: int, lease_
                     await enter()
 
         if not await enter():
-            return Skipped(reason="tenant_busy")
+            return Skipped(reason=TENANT_BUSY)
         keeping = asyncio.create_task(keep())
         try:
             return await compact(key)

@@ -21,7 +21,7 @@ from offturn.store.replies import (
     UndoReply,
 )
 from offturn.store.scripted import Scripted, header_of
-from offturn.store.state import Pace
+from offturn.store.state import Bounds, Pace
 from offturn_config.keys import SessionKey
 from offturn_engine.ranges import Ranges
 
@@ -50,7 +50,7 @@ class HostScripts(Scripted):
         redactions: int = 0,
         expect: int | None = None,
         config: str = "{}",
-        limits: tuple[int, int] | None = None,
+        limits: Bounds | None = None,
         calibration: str | None = None,
         thresholds: tuple[int, int, int] | None = None,
         pace: Pace | None = None,
@@ -59,7 +59,7 @@ class HostScripts(Scripted):
         """Append entries, once per `op`. A first record creates the session and stores `config` and `limits` by value.
 
         `tail_length`, `tail_chain`: what the caller knows to be acknowledged, and `redactions` when it read that.
-        `limits`: TTL in ms, bytes of the log; 0: none. `thresholds`: soft, hard, growth in
+        `limits`: see Bounds. `thresholds`: soft, hard, growth in
         estimate units. `pace`: see there. `usage`: JSON for an event.
         """
         args = {
@@ -153,7 +153,7 @@ class HostScripts(Scripted):
         epoch: str,
         config: str,
         thresholds: tuple[int, int, int],
-        limits: tuple[int, int] | None = None,
+        limits: Bounds | None = None,
         pace: Pace | None = None,
         calibration: str = "",
     ) -> ConfigureReply:

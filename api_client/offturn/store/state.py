@@ -77,6 +77,10 @@ Pace: TypeAlias = tuple[int, int, int, int]
 that, in estimate units. 0: no limit, none."""
 
 
+Bounds: TypeAlias = tuple[int, int, int]
+"""TTL in ms and bytes of the log, 0: none; compactions in a row without room that open the too-dense breaker."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
     """How one job ended that counts as an attempt: `died` (its claim ran out), or the kind of its failure."""
@@ -93,6 +97,7 @@ class Meta:
     `blocked`: the too-dense breaker's sentence for people, "" while it is closed.
     `doze`: when the silence has been long enough, 0 where nothing waits for that.
     `ttl`: ms without a write or a host's view after which the session ends; `quota`: of `log_bytes`; 0: none.
+    `too_dense`: see Bounds; 0: as many as the store's scripts say.
     """
 
     incarnation: int
@@ -133,6 +138,7 @@ class Meta:
     calibration: str | None
     ttl: int
     quota: int
+    too_dense: int
     pace: Pace
     doze: int
     log_bytes: int
@@ -197,6 +203,7 @@ _NUMBERS = (
     "redactions",
     "ttl",
     "quota",
+    "too_dense",
     "doze",
     "log_bytes",
     "created",

@@ -81,7 +81,7 @@ class Workers:
             found: Mapping[bytes, bytes] = await self._execute("HGETALL", self._keys[0])
             seconds, microseconds = await self._execute("TIME")
         now = int(seconds) * 1000 + int(microseconds) // 1000
-        seen = [_read(text_of(name), loads(item), now) for name, item in found.items()]
+        seen = [one for name, item in found.items() if (one := _read(text_of(name), item, now))]
         return sorted((one for one in seen if one.age_ms < FORGOTTEN_MS), key=lambda one: (one.age_ms, one.id))
 
     async def _tell(self, worker_id: str, facts: bytes, counts_ms: int) -> None:
@@ -89,7 +89,13 @@ class Workers:
         await self._scripts.run("beat", self._keys, args)
 
 
-def _read(worker_id: str, fields: Mapping[str, Any], now: int) -> WorkerSeen:
-    known = {name: fields[name] for name in About.__dataclass_fields__ if name in fields}
-    known["summarizers"] = tuple(known.get("summarizers", ()))
-    return WorkerSeen(id=worker_id, at=fields["at"], age_ms=max(0, now - fields["at"]), about=About(**known))
+def _read(worker_id: str, item: bytes, now: int) -> WorkerSeen | None:
+    """None for what no release of a worker has written."""
+    try:
+        fields = loads(item)
+        known = {name: fields[name] for name in About.__dataclass_fields__ if name in fields}
+        known["summarizers"] = tuple(known.get("summarizers", ()))
+        at = int(fields["at"])
+    except (ValueError, TypeError, KeyError):
+        return None
+    return WorkerSeen(id=worker_id, at=at, age_ms=max(0, now - at), about=About(**known))

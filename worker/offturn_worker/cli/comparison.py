@@ -14,7 +14,16 @@ from offturn_worker.cli.output import out, print_json, print_table, progress, sa
 from offturn_worker.comparing import Row, common_window, compare
 from offturn_worker.plotting import check, plot
 
-COLUMNS = ("policy", "outcome", "tokens after", "human verbatim", "results cleared", "ledger kept", "model calls")
+COLUMNS = (
+    "policy",
+    "outcome",
+    "tokens after",
+    "human verbatim",
+    "results cleared",
+    "ledger kept",
+    "model calls",
+    "cost",
+)
 
 
 def compare_policies(
@@ -63,4 +72,5 @@ def _cells(row: Row) -> tuple[object, ...]:
         f"{row.results_cleared:,}",
         f"{row.ledger_kept:,}",
         row.model_calls,
+        "-" if row.cost is None else f"${row.cost:.4f}",
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
 from offturn_config.errors import InvalidSetting
 
@@ -29,9 +30,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     """A table on a terminal, tab-separated lines with a header in a pipe."""
     if not out.is_terminal:
         for row in (columns, *rows):
-            sys.stdout.write("\t".join(map(str, row)) + "\n")  # rich would make spaces of the tabs
+            sys.stdout.write("\t".join(map(plain, row)) + "\n")  # rich would make spaces of the tabs
         return
-    cells = [list(map(str, row)) for row in rows]
+    cells = [list(map(plain, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
     # Only wide columns give way to a narrow terminal, and nothing is cut.
     headers = [
@@ -39,13 +40,26 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     ]
     table = Table(*headers, box=None, header_style="bold", pad_edge=False, collapse_padding=True)
     for row in cells:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # as it is: an id may look like rich's markup
     out.print(table)
+
+
+def plain(value: object) -> str:
+    """As text of one line: what would move a terminal's cursor, split a row or cannot be encoded is escaped.
+
+    Ids come from the hosts' users, and a reason to redact from whoever gave it.
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+
+
+def plain_lines(text: str) -> str:
+    """The same of each line."""
+    return "\n".join(map(plain, text.split("\n")))
 
 
 def say(text: str) -> None:
     """A line for people, on stderr, so that stdout holds results only."""
-    err.print(text, markup=False)
+    err.print(plain_lines(text), markup=False)
 
 
 def write_text(output: Path, text: str) -> None:

@@ -14,7 +14,7 @@ from offturn_engine.formats import get
 from offturn_engine.ranges import label
 from offturn_worker.cli.dead import list_parked
 from offturn_worker.cli.options import StoreUrl, Tenant
-from offturn_worker.cli.output import out, print_json, print_table, say
+from offturn_worker.cli.output import out, plain_lines, print_json, print_table, say
 from offturn_worker.cli.store import AsJson, SessionId, existing, with_client
 from offturn_worker.cli.timeline import timeline
 
@@ -112,7 +112,8 @@ def view(
         return
     for message in facts["messages"]:
         out.print(f"[bold]{message['role']}[/bold]")
-        out.print(str(message.get("content") or message.get("tool_calls") or "")[:2_000], markup=False)
+        said = str(message.get("content") or message.get("tool_calls") or "")[:2_000]
+        out.print(plain_lines(said), markup=False)
 
 
 @typer_app.command("events")
@@ -160,11 +161,15 @@ def rollback(
 
 
 async def _asked(session: Session) -> list[int]:
-    """Seqs of the human messages."""
-    raw = await session.view(generation=0, window=ANY_WINDOW)
-    seqs = [seq for low, high in raw.path for seq in range(low, high)]
+    """Seqs of the path's human messages, ascending. Of the log, because a view holds results that nobody recorded."""
     fmt = get((await session.status()).format)
-    return [seq for seq, message in zip(seqs, raw.messages, strict=True) if fmt.parse(message).origin == "human"]
+    return [
+        line["seq"]
+        async for line in session.export()
+        if line["kind"] == "message"
+        and line["on_path"]
+        and fmt.parse(line["message"], origin=line["origin"]).origin == "human"
+    ]
 
 
 def _dollars(generation: Mapping[str, Any]) -> list[object]:

@@ -42,6 +42,7 @@ set('fence', num('fence') + 1)
 set('leased_until', now + a.lease_ms)
 set('attempts', num('attempts') + 1)
 set('automatic', asked and 0 or 1)
+set('begun', num('path_tokens'))
 local automatic = requirement() == 'none' and silent() and 'idle' or 'threshold'
 set('doze', 0)
 save()

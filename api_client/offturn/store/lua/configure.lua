@@ -1,6 +1,6 @@
 -- Replace the stored configuration and its thresholds. Jobs that run under the one before are superseded.
 -- The caller has changed what it read: where another was faster, it reads again.
--- a: op, incarnation, epoch, config, thresholds, calibration ('': nothing learnt yet), limits? {ttl, quota}, pace? {hourly, interval, idle_ms, idle_floor}
+-- a: op, incarnation, epoch, config, thresholds, calibration ('': nothing learnt yet), limits? {ttl, quota, too_dense}, pace? {hourly, interval, idle_ms, idle_floor}
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end
@@ -12,6 +12,7 @@ set('soft', a.thresholds[1])
 set('hard', a.thresholds[2])
 set('growth', a.thresholds[3])
 set('epoch', a.op)
+set('tried', 0)
 if a.limits then bounded(a.limits) end
 if a.pace then paced(a.pace) end
 local ring = ask()

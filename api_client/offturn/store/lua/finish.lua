@@ -21,6 +21,7 @@ else
 end
 if a.outcome == 'no-gain' or a.outcome == 'resting' then
   hold()
+  set('tried', num('begun'))
   if a.outcome == 'no-gain' and pressure() >= num('soft') then strike() end
 elseif a.outcome == 'compacted' or a.outcome == 'pruned' then
   local g = gen(num('current'))

@@ -98,6 +98,7 @@ local function leased() return num('leased_until') > now end
 local function turn(nonce)
   local number = tonumber(string.match(s.revision, '^%d+')) + 1
   set('revision', string.format('%d:%s', number, nonce))
+  set('tried', 0)
 end
 
 -- the log: its chain hash at n stands for entries 0 .. n-1
@@ -137,6 +138,7 @@ local function overfull(more) return reply('full', {bytes = log_bytes(), more = 
 local function bounded(limits)
   set('ttl', limits[1])
   set('quota', limits[2])
+  if limits[3] then set('too_dense', limits[3]) end -- a release that knows no such limit sends none
 end
 
 -- how often automatic work may start, and after what silence it starts by itself
@@ -240,23 +242,43 @@ end
 -- open while it holds a sentence for people
 local function blocked() return (s.blocked or '') ~= '' end
 
+-- did a job find nothing to gain in the very path there is? until it grows, another would end the same way
+local function tried() return num('tried') > 0 and num('tried') == num('path_tokens') end
+
 local function wanted()
   if num('asked') > num('served') then return true end
-  return s.parked ~= '1' and not blocked() and requirement() ~= 'none'
+  if s.parked == '1' or blocked() then return false end
+  local level = requirement()
+  return level == 'soft' or (level == 'hard' and not tried())
 end
 
 local function hold() set('held', num('path_tokens') + num('growth')) end
 
 -- the too-dense breaker: so many compactions in a row that made no room; no job starts until somebody lifts it
 
+-- sizes as a provider counts whole requests, where usage has taught that; of an estimate else
+local function sizes()
+  local known = (s.calibration or '') ~= '' and cjson.decode(s.calibration) or {}
+  local factor, apart = known.factor or 1, known.overhead or 0
+  local function real(size) return apart + math.ceil(factor * size - 0.000001) end
+  if apart == 0 then
+    return string.format('Its messages take about %d tokens, compaction starts at %d.', real(pressure()), real(num('soft')))
+  elseif num('soft') <= 1 then -- the level is below what the messages can be made to take
+    return string.format('The system prompt and the tools alone take about %d tokens of each request, more than the ' ..
+      'level at which compaction starts: make them smaller, or give a larger window or a higher level. Its messages ' ..
+      'take about %d tokens more.', apart, real(pressure()) - apart)
+  end
+  return string.format('Its requests take about %d tokens, about %d of them for the system prompt and the tools; ' ..
+    'compaction starts at %d.', real(pressure()), apart, real(num('soft')))
+end
+
 local function strike()
   set('strikes', num('strikes') + 1)
-  if num('strikes') < STRIKES then return end
+  if num('strikes') < (num('too_dense') > 0 and num('too_dense') or STRIKES) then return end
   set('served', num('request_no'))
   set('blocked', string.format(
-    'This conversation cannot be made shorter: %d compactions in a row made no room. Its messages take about %d ' ..
-    'tokens, compaction starts at %d. It goes on, but older parts may be left out of what the model sees.',
-    num('strikes'), pressure(), num('soft')))
+    'This conversation cannot be made shorter: %d compactions in a row made no room. %s It goes on, but older parts ' ..
+    'may be left out of what the model sees.', num('strikes'), sizes()))
 end
 
 -- did the compaction before make room? not, if the view is at the hard level again and the path has hardly grown
@@ -271,6 +293,7 @@ local function lift()
   set('strikes', 0)
   set('trial', '')
   set('blocked', '')
+  set('tried', 0)
 end
 
 local function opened()
@@ -281,8 +304,11 @@ end
 
 local function score() return not newborn and tonumber(redis.call('ZSCORE', DUE, MEMBER) or nil) end
 
--- in the set only for the end of a silence?
-local function silent() return num('doze') > 0 and score() == num('doze') end
+-- in the set only for the end of a silence? also one that has ended, and whose job a limit has put off
+local function silent()
+  local at, doze = score(), num('doze')
+  return doze > 0 and at and (at == doze or doze <= now)
+end
 
 local function due() return (score() or false) and not (silent() and num('doze') > now) end
 

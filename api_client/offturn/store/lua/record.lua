@@ -1,7 +1,7 @@
 -- Append messages. Checks in this order: once, life, redactions, acknowledged tail, expected length, ids, orphan results,
 -- quota.
 -- a: op, incarnation, redactions, tail_length, tail_chain, expect?, entries {digest, tokens, id?, calls, results}, config,
---    limits? {ttl, quota}, calibration?, thresholds?, pace?, usage?; ARGV[3..] are the entries' envelopes.
+--    limits? {ttl, quota, too_dense}, calibration?, thresholds?, pace?, usage?; ARGV[3..] are the entries' envelopes.
 local known = once()
 if known then return known end
 
