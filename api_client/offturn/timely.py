@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextvars import Context
 from typing import Any
 
@@ -62,10 +61,6 @@ class Timely:
         self._closed = True
         if self._probe is not None:
             await stop(self._probe)
-
-    def scan_iter(self, **options: Any) -> AsyncIterator[Any]:
-        """As Redis.scan_iter; each page has the socket's deadline."""
-        return self._redis.scan_iter(**options)
 
     def _lose(self) -> None:
         self._away = True
