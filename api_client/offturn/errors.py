@@ -66,8 +66,8 @@ class NotRecorded(Conflict):
     def __init__(self, count: int, why: str) -> None:
         self.count = count
         super().__init__(
-            f"of what was kept while the store was away, {several(count, 'message')} got refused when it was back ({why}): undelivered() of "
-            "this session has them; nothing of this call was done, make it again"
+            f"{several(count, 'message')} kept while the store was away, refused when it was back ({why}): undelivered() "
+            "of this session has what was refused; nothing of this call was done, make it again"
         )
 
 

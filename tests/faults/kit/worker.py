@@ -16,7 +16,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from offturn import SummaryReply, SummaryRequest, recipe
+from offturn import SummaryReply, SummaryRequest, planning
 from offturn.store.replies import Claim, CommitReply
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
@@ -121,8 +121,8 @@ def catch_calls(holds: Holds) -> None:
 
 
 def catch_plans(holds: Holds) -> None:
-    """The recipe plans in a thread: what it returns is held there."""
-    loop, planner = asyncio.get_running_loop(), getattr(recipe, "plan")  # noqa: B009 - imported there, not exported
+    """A job plans in a thread: what it returns is held there."""
+    loop, planner = asyncio.get_running_loop(), getattr(planning, "plan")  # noqa: B009 - imported there, not exported
     session_of = _session.get
 
     async def reach(session: str) -> None:
@@ -135,7 +135,7 @@ def catch_plans(holds: Holds) -> None:
         asyncio.run_coroutine_threadsafe(reach(session_of()), loop).result()
         return planned
 
-    setattr(recipe, "plan", plan)  # noqa: B010
+    setattr(planning, "plan", plan)  # noqa: B010
 
 
 async def main(variant: str) -> None:
