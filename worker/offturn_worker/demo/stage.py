@@ -9,7 +9,7 @@ from pathlib import Path
 
 from offturn import Compacted, CompactionClient, Pruned, Session
 from offturn.config import ANY_WINDOW
-from offturn_engine.ranges import label
+from offturn_engine.ranges import Ranges, label
 from offturn_worker.demo.account import Account, account, write
 from offturn_worker.demo.play import WINDOW, Play, Turn
 from offturn_worker.demo.processes import Processes
@@ -130,7 +130,7 @@ def _tell(facts: Account, play: Play, say: Callable[[str], None]) -> None:
     for one in facts.compactions:
         update = ", updating the one before" if one["update"] else ""
         say(
-            f"generation {one['number']}: {one['method']}, reason {one['reason']}{update}, covers messages {label(one['covered'])}"
+            f"generation {one['number']}: {one['method']}, reason {one['reason']}{update}, covers {_covered(one['covered'])}"
         )
     say(
         f"sent {facts.messages_sent} messages, lost {facts.lost}, altered {facts.altered}; "
@@ -160,3 +160,7 @@ def _excerpt(play: Play, say: Callable[[str], None]) -> None:
 
 def _k(tokens: int) -> str:
     return f"{tokens / 1_000:.0f}k"
+
+
+def _covered(ranges: Ranges) -> str:
+    return f"messages {label(ranges)}" if ranges else "nothing: parts became shorter where they stand"
