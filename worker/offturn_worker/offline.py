@@ -120,7 +120,8 @@ async def compact_conversation(
     Raises InvalidPolicy for a window the policy cannot work with, SummarizerError when the model cannot be asked.
     """
     fmt = get(conversation.format, policy.trigger.estimator)
-    path = [fmt.parse(raw, index=i).placed(i) for i, raw in enumerate(conversation.messages)]
+    origins = conversation.origins
+    path = [fmt.parse(raw, index=i, origin=origins.get(i)).placed(i) for i, raw in enumerate(conversation.messages)]
     before = render(path, NOTHING, fmt).tokens
     free = partial(reserved_output, max_output=None)
     size = window or max(window_filled(policy, before, output=free), LEAST_WINDOW)

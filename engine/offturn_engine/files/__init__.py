@@ -11,34 +11,47 @@ accepted by the strict format.
 
 from __future__ import annotations
 
-from offturn_engine.files import pi
-from offturn_engine.files.chats import chats, taubench
-from offturn_engine.files.conversation import Conversation, UnreadableFile
-from offturn_engine.files.detection import NAMES, detected
-from offturn_engine.files.source import Data, Source, load
+from collections.abc import Sequence
 
-__all__ = ["NAMES", "Conversation", "UnreadableFile", "detect", "read"]
+from offturn_engine.files import chats, pi
+from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
+from offturn_engine.files.reader import Reader
+from offturn_engine.files.source import Data, Lines, Source
+from offturn_engine.messages import Json
+
+__all__ = ["NAMES", "Boundary", "Conversation", "Data", "Earlier", "Lines", "UnreadableFile", "detect", "read"]
+
+READERS: tuple[Reader, ...] = (pi.READER, chats.TAUBENCH, chats.ANTHROPIC, chats.OPENAI_CHAT)
+"""The first that recognises a file reads it: the most particular layouts stand first."""
+NAMES = tuple(reader.name for reader in READERS)
 
 
 def detect(data: Data) -> tuple[str, str]:
     """(name of the file's format, why). Raises UnreadableFile where it is none of NAMES."""
-    return detected(load(data).records)
+    reader, why = _recognised(Source(data).head())
+    return reader.name, why
 
 
 def read(data: Data, *, format: str | None = None) -> list[Conversation]:  # noqa: A002 -- the public word for it
-    """The conversations of a file, given whole or as lines; `format` is one of NAMES, None to detect it.
+    """The conversations of a file, given whole, as lines, or as what reads them; `format` is one of NAMES, None to
+    detect it.
 
     A file without conversations gives []. Raises UnreadableFile naming the line, or the message and field.
     """
     if format is not None and format not in NAMES:
         raise UnreadableFile(f"there is no file format {format!r}: one of {', '.join(NAMES)}")
-    source = load(data)
-    if source.records in ([], [{}]):
+    source = Source(data)
+    head = source.head()
+    if head in ([], [{}]):
         return []
-    return _conversations(source, format or detected(source.records)[0])
+    reader = _recognised(head)[0] if format is None else next(r for r in READERS if r.name == format)
+    return reader.conversations(source)
 
 
-def _conversations(source: Source, name: str) -> list[Conversation]:
-    if name == "pi":
-        return pi.conversations(source)
-    return taubench(source) if name == "taubench" else chats(source, name)
+def _recognised(head: Sequence[Json]) -> tuple[Reader, str]:
+    found = ((reader, reader.recognise(head)) for reader in READERS)
+    reader, why = next(((reader, why) for reader, why in found if why), (None, ""))
+    if reader is None:
+        known = ", ".join(NAMES)
+        raise UnreadableFile(f"this is no transcript offturn can read: no messages were found (formats: {known})")
+    return reader, why

@@ -1,46 +1,46 @@
-"""Reader of anthropic files: message lists, or objects with `messages` and `system`."""
+"""Messages of anthropic as files hold them, and what is repaired of them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from offturn_engine import formats
-from offturn_engine.files.conversation import Conversation, Notes, UnreadableFile
-from offturn_engine.files.pairing import closed
+from offturn_engine.files.assembling import Dialect, assemble
+from offturn_engine.files.conversation import Conversation, Item, Notes, Said, UnreadableFile
 from offturn_engine.messages import Json, RawMessage
 
 ROLES = ("system", "user", "assistant")
-FORMAT = formats.get("anthropic")
 
 
-def conversation(messages: Sequence[Json], *, title: str, system: Json, source: str, notes: Notes) -> Conversation:
-    """A conversation of these messages, repaired. Raises UnreadableFile naming message and field."""
-    repaired: list[tuple[int, RawMessage]] = []
-    for i, raw in enumerate(messages):
-        if not isinstance(raw, dict):
-            raise UnreadableFile(f"message {i} is a {type(raw).__name__}, not an object with a role")
-        if raw.get("role") == "system" and system is None:
-            notes.count("system messages moved out of the list")
-            system = raw.get("content")
-            continue
-        message = _repaired(raw, notes)
-        if message is not None:
-            repaired.append((i, message))
-    return Conversation(
-        title=title,
-        format="anthropic",
-        messages=tuple(closed(repaired, FORMAT, call, notes)),
-        system=system,
-        source_format=source,
-        notes=notes.lines(),
-    )
+def conversation(items: Sequence[Item], *, title: str, system: Json, source: str, notes: Notes) -> Conversation:
+    """A conversation of these messages, repaired. Raises UnreadableFile naming place and field."""
+    at = next((i for i, item in enumerate(items) if _is_system(item)), None) if system is None else None
+    if at is not None and isinstance(item := items[at], Said):
+        notes.count("system messages moved out of the list")
+        system, items = item.raw.get("content"), [*items[:at], *items[at + 1 :]]
+    return assemble(items, DIALECT, title=title, system=system, source=source, notes=notes)
 
 
 def call(call_id: str, name: str) -> RawMessage:
     """An assistant message with one call without arguments."""
     return {"role": "assistant", "content": [{"type": "tool_use", "id": call_id, "name": name, "input": {}}]}
+
+
+def _is_system(item: Item) -> bool:
+    return isinstance(item, Said) and isinstance(item.raw, dict) and item.raw.get("role") == "system"
+
+
+def _repair(found: Sequence[Said], notes: Notes) -> list[tuple[int, Said]]:
+    kept: list[tuple[int, Said]] = []
+    for i, said in enumerate(found):
+        if not isinstance(said.raw, dict):
+            raise UnreadableFile(f"{said.place} is a {type(said.raw).__name__}, not an object with a role")
+        if (raw := _repaired(said.raw, notes)) is not None:
+            kept.append((i, replace(said, raw=raw)))
+    return kept
 
 
 def _repaired(raw: dict[str, Any], notes: Notes) -> RawMessage | None:
@@ -80,3 +80,6 @@ def as_object(arguments: Json) -> dict[str, Json]:
     if arguments is None:
         return {}
     return arguments if isinstance(arguments, dict) else {"value": arguments}
+
+
+DIALECT = Dialect(formats.get("anthropic"), _repair, call)

@@ -5,54 +5,105 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from offturn_engine.files import anthropic, openai_chat
-from offturn_engine.files.conversation import Conversation, Notes, UnreadableFile
+from offturn_engine.files.conversation import Conversation, Notes, Said, UnreadableFile
+from offturn_engine.files.reader import Reader, objects
 from offturn_engine.files.source import Source
 from offturn_engine.messages import Json
 
-READERS: dict[str, Callable[..., Conversation]] = {
-    "openai-chat": openai_chat.conversation,
-    "anthropic": anthropic.conversation,
-}
 TITLES = ("title", "id", "session_id", "conversation_id")
 BESIDE = ("tools", "kwargs", "response")
 """Fields of a recorded request that are no messages."""
+BLOCKS = frozenset(
+    {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "server_tool_use", "compaction"}
+)
+"""Content types only anthropic messages have."""
 
 
-def chats(source: Source, name: str) -> list[Conversation]:
+def _reads(make: Callable[..., Conversation], name: str) -> Callable[[Source], list[Conversation]]:
     """One conversation, or several where the records are objects with `messages`, or lists."""
-    if any(isinstance(record, dict) and "role" in record for record in source.records):
-        return _filled([_conversation(source.records, {}, name, source.notes)])
-    found = []
-    for i, record in enumerate(source.records):
-        messages = record.get("messages") if isinstance(record, dict) else record
-        if not isinstance(messages, list):
-            raise UnreadableFile(f"{source.place(i)}: neither a message, a list, nor an object with messages")
-        notes = source.notes if len(source.records) == 1 else Notes()
-        found.append(_conversation(messages, record if isinstance(record, dict) else {}, name, notes))
-    return _filled(found)
+
+    def conversation(messages: Sequence[Json], wrapper: dict[str, Json], notes: Notes) -> Conversation:
+        for field in BESIDE:
+            notes.count(f"{field} beside the messages not read", int(field in wrapper))
+        title = next((str(wrapper[key]) for key in TITLES if isinstance(wrapper.get(key), str | int)), "")
+        system = wrapper.get("system") or wrapper.get("system_prompt") or None
+        notes.count("system prompt beside the messages, not part of the transcript", int(system is not None))
+        items = [Said(raw=raw, place=f"message {i}") for i, raw in enumerate(messages)]
+        return make(items, title=title, system=system, source=name, notes=notes)
+
+    def conversations(source: Source) -> list[Conversation]:
+        records = list(source.records())
+        if any(isinstance(record.value, dict) and "role" in record.value for record in records):
+            return _filled([conversation([record.value for record in records], {}, source.notes)])
+        found = []
+        for value, place in records:
+            messages = value.get("messages") if isinstance(value, dict) else value
+            if not isinstance(messages, list):
+                raise UnreadableFile(f"{place}: neither a message, a list, nor an object with messages")
+            notes = source.notes if len(records) == 1 else Notes()
+            found.append(conversation(messages, value if isinstance(value, dict) else {}, notes))
+        return _filled(found)
+
+    return conversations
 
 
-def taubench(source: Source) -> list[Conversation]:
+def _taubench(source: Source) -> list[Conversation]:
     """A conversation for each object with `traj`."""
     found = []
-    for i, record in enumerate(source.records):
-        if not isinstance(record, dict) or not isinstance(record.get("traj"), list):
-            raise UnreadableFile(f"{source.place(i)}, field 'traj': must be a list of messages")
-        title = f"task {record.get('task_id', i)}" + (f", trial {record['trial']}" if record.get("trial") else "")
-        found.append(
-            openai_chat.conversation(record["traj"], title=title, system=None, source="taubench", notes=Notes())
-        )
+    for i, (value, place) in enumerate(source.records()):
+        if not isinstance(value, dict) or not isinstance(value.get("traj"), list):
+            raise UnreadableFile(f"{place}, field 'traj': must be a list of messages")
+        title = f"task {value.get('task_id', i)}" + (f", trial {value['trial']}" if value.get("trial") else "")
+        items = [Said(raw=raw, place=f"message {n}") for n, raw in enumerate(value["traj"])]
+        found.append(openai_chat.conversation(items, title=title, system=None, source="taubench", notes=Notes()))
     return _filled(found)
-
-
-def _conversation(messages: Sequence[Json], wrapper: dict[str, Json], name: str, notes: Notes) -> Conversation:
-    for field in BESIDE:
-        notes.count(f"{field} beside the messages not read", int(field in wrapper))
-    title = next((str(wrapper[key]) for key in TITLES if isinstance(wrapper.get(key), str | int)), "")
-    system = wrapper.get("system") or wrapper.get("system_prompt") or None
-    notes.count("system prompt beside the messages, not part of the transcript", int(system is not None))
-    return READERS[name](messages, title=title, system=system, source=name, notes=notes)
 
 
 def _filled(found: list[Conversation]) -> list[Conversation]:
     return [conversation for conversation in found if conversation.messages]
+
+
+def _is_taubench(records: Sequence[Json]) -> str:
+    found = any(isinstance(record.get("traj"), list) for record in objects(records))
+    return "an object has a traj list" if found else ""
+
+
+def _is_anthropic(records: Sequence[Json]) -> str:
+    messages, why = _messages(records)
+    block = next((b for m in messages for b in _block_types(m) if b in BLOCKS), None)
+    if block:
+        return f"{why}, with {block} blocks"
+    if any("system" in record and isinstance(record.get("messages"), list) for record in objects(records)):
+        return f"{why}, with system beside them"
+    return ""
+
+
+def _is_openai_chat(records: Sequence[Json]) -> str:
+    return _messages(records)[1] if records else "the file is empty"
+
+
+def _messages(records: Sequence[Json]) -> tuple[list[dict[str, Json]], str]:
+    """Messages of a list of messages, of objects with `messages`, or of lists of messages; and which it is."""
+    if any("role" in r for r in objects(records)):
+        return objects(records), "a list of messages"
+    wrapped = [r["messages"] for r in objects(records) if isinstance(r.get("messages"), list)]
+    if wrapped:
+        return _flat(wrapped), "messages inside an object"
+    lists = [r for r in records if isinstance(r, list)]
+    return (_flat(lists), "lists of messages") if lists and len(lists) == len(records) else ([], "")
+
+
+def _flat(lists: Sequence[list[Json]]) -> list[dict[str, Json]]:
+    return [m for items in lists for m in items if isinstance(m, dict)]
+
+
+def _block_types(message: dict[str, Json]) -> list[str]:
+    content = message.get("content")
+    if not isinstance(content, list):
+        return []
+    return [b["type"] for b in content if isinstance(b, dict) and isinstance(b.get("type"), str)]
+
+
+TAUBENCH = Reader("taubench", _is_taubench, _taubench)
+ANTHROPIC = Reader("anthropic", _is_anthropic, _reads(anthropic.conversation, "anthropic"))
+OPENAI_CHAT = Reader("openai-chat", _is_openai_chat, _reads(openai_chat.conversation, "openai-chat"))

@@ -1,12 +1,14 @@
-"""What a transcript file holds, and the error for a file that cannot be read."""
+"""What a transcript file holds: what readers find in it, the conversation made of that, and the error."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from offturn_config.errors import OffturnError
-from offturn_engine.messages import Json, RawMessage
+from offturn_engine.messages import Json, Origin, RawMessage
 
 
 class UnreadableFile(OffturnError):
@@ -14,11 +16,57 @@ class UnreadableFile(OffturnError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A message as a reader found it, in the raw form of the conversation's format; repairs come later.
+
+    place: where it stands in the file, for errors. key: the file's own name of it. origin: who made it, where that is
+    not what the format says. reported: input tokens, cached ones included, that the provider counted for the request
+    that this message answers; 0 where the file does not tell.
+    """
+
+    raw: Json
+    place: str
+    key: str = ""
+    origin: Origin | None = None
+    reported: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boundary:
+    """A compaction the host made itself, at the place in the list where it was made.
+
+    kept_from: the key of the first message before it that the host went on showing; "": none of them. summary: its text,
+    "" where the file has only a provider's own item (`opaque`). tokens_before: as the host counted, 0 where unknown.
+    """
+
+    place: str
+    summary: str
+    kept_from: str = ""
+    tokens_before: int = 0
+    opaque: Json = None
+
+
+Item: TypeAlias = Said | Boundary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """A compaction that the file's host made: of `messages[:covered]`, when the conversation was `messages[:at]`."""
+
+    at: int
+    covered: int
+    summary: str
+    tokens_before: int = 0
+    opaque: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """One conversation of a file. Every message is accepted by `parse` of `format`.
 
-    `format` is openai-chat or anthropic; `system` is a system prompt the file keeps outside the messages; `notes` say
-    what was skipped or repaired, with counts.
+    `format` is the name of a message format; `system` is a system prompt the file keeps outside the messages; `notes`
+    say what was skipped or repaired, with counts. By index of a message: `origins`, where they are not what the format
+    says, and `reported`, the input tokens of the request that it answers. `earlier`: oldest first.
     """
 
     title: str
@@ -27,6 +75,9 @@ class Conversation:
     system: Json
     source_format: str
     notes: tuple[str, ...] = ()
+    origins: Mapping[int, Origin] = field(default_factory=dict)
+    reported: Mapping[int, int] = field(default_factory=dict)
+    earlier: tuple[Earlier, ...] = ()
 
 
 class Notes:

@@ -1,33 +1,24 @@
-"""Reader of openai-chat files: message lists, objects with `messages`, lists of those, JSON lines."""
+"""Messages of openai-chat as files hold them, and what is repaired of them."""
 
 from __future__ import annotations
 
 import json
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from offturn_engine import formats
-from offturn_engine.files.conversation import Conversation, Notes, UnreadableFile
-from offturn_engine.files.pairing import closed
+from offturn_engine.files.assembling import Dialect, assemble
+from offturn_engine.files.conversation import Conversation, Item, Notes, Said, UnreadableFile
 from offturn_engine.messages import Json, RawMessage
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-FORMAT = formats.get("openai-chat")
 
 
-def conversation(messages: Sequence[Json], *, title: str, system: Json, source: str, notes: Notes) -> Conversation:
-    """A conversation of these messages, repaired. Raises UnreadableFile naming message and field."""
-    repaired = _repaired(messages, notes)
-    _give_ids([message for _, message in repaired], notes)
-    return Conversation(
-        title=title,
-        format="openai-chat",
-        messages=tuple(closed(repaired, FORMAT, _call, notes)),
-        system=system,
-        source_format=source,
-        notes=notes.lines(),
-    )
+def conversation(items: Sequence[Item], *, title: str, system: Json, source: str, notes: Notes) -> Conversation:
+    """A conversation of these messages, repaired. Raises UnreadableFile naming place and field."""
+    return assemble(items, DIALECT, title=title, system=system, source=source, notes=notes)
 
 
 def _call(call_id: str, name: str) -> RawMessage:
@@ -39,22 +30,23 @@ def _call(call_id: str, name: str) -> RawMessage:
     }
 
 
-def _repaired(messages: Sequence[Json], notes: Notes) -> list[tuple[int, dict[str, Any]]]:
+def _repair(found: Sequence[Said], notes: Notes) -> list[tuple[int, Said]]:
     kept: list[tuple[int, dict[str, Any]]] = []
-    spoken = [i for i, raw in enumerate(messages) if isinstance(raw, dict) and raw.get("role") in ROLES]
-    last = spoken[-1] if spoken else len(messages)  # without any, the first is no record that trails: it is refused
-    for i, raw in enumerate(messages):
-        if not isinstance(raw, dict):
-            raise UnreadableFile(f"message {i} is a {type(raw).__name__}, not an object with a role")
+    spoken = [i for i, said in enumerate(found) if isinstance(said.raw, dict) and said.raw.get("role") in ROLES]
+    last = spoken[-1] if spoken else len(found)  # without any, the first is no record that trails: it is refused
+    for i, said in enumerate(found):
+        if not isinstance(said.raw, dict):
+            raise UnreadableFile(f"{said.place} is a {type(said.raw).__name__}, not an object with a role")
         if i > last:
             notes.count("trailing records that are no messages skipped")
             continue
-        if not isinstance(raw.get("tool_calls"), list | None):
-            raise UnreadableFile(f"message {i}, field 'tool_calls': must be a list")
-        message = _content(_calls(dict(raw), notes), notes)
+        if not isinstance(said.raw.get("tool_calls"), list | None):
+            raise UnreadableFile(f"{said.place}, field 'tool_calls': must be a list")
+        message = _content(_calls(dict(said.raw), notes), notes)
         if message is not None:
             kept.append((i, message))
-    return kept
+    _give_ids([message for _, message in kept], notes)
+    return [(i, replace(found[i], raw=message)) for i, message in kept]
 
 
 def _content(message: dict[str, Any], notes: Notes) -> dict[str, Any] | None:
@@ -133,3 +125,6 @@ def _answer(message: dict[str, Any], stack: list[deque[str]], new_id: str) -> No
         if wanted in calls:
             calls.remove(wanted)
             return
+
+
+DIALECT = Dialect(formats.get("openai-chat"), _repair, _call)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from offturn_engine.errors import InvalidMessage
-from offturn_engine.files.conversation import Notes, UnreadableFile
+from offturn_engine.files.conversation import Notes, Said, UnreadableFile
 from offturn_engine.formats import Format
 from offturn_engine.groups import Pairs, pair
 from offturn_engine.messages import Message, RawMessage, ToolCallPart, ToolResultPart
@@ -14,8 +14,13 @@ from offturn_engine.messages import Message, RawMessage, ToolCallPart, ToolResul
 NO_RESULT = "[no result was recorded: the call was interrupted]"
 UNKNOWN_TOOL = "unrecorded_call"
 
-Numbered: TypeAlias = tuple[int, RawMessage]
-"""(index of the message in the file's list, message), so that errors name the place in the file."""
+
+class Numbered(NamedTuple):
+    """A message and its index among what the reader found; what is made for it bears the same one."""
+
+    number: int
+    said: Said
+
 
 MakeCall: TypeAlias = Callable[[str, str], RawMessage]
 """(call id, tool name) -> an assistant message with one call without arguments."""
@@ -23,13 +28,17 @@ MakeCall: TypeAlias = Callable[[str, str], RawMessage]
 
 def parsed(numbered: Sequence[Numbered], format_: Format) -> list[Message]:
     """The messages by the strict format. Raises UnreadableFile for what no repair covers."""
-    try:
-        return [format_.parse(raw, index=number) for number, raw in numbered]
-    except InvalidMessage as error:
-        raise UnreadableFile(str(error)) from None
+    known = []
+    for _, said in numbered:
+        try:
+            known.append(format_.parse(said.raw, origin=said.origin))
+        except InvalidMessage as error:
+            field = f", field {error.field!r}" if error.field else ""
+            raise UnreadableFile(f"{said.place}{field}: {error.problem}") from None
+    return known
 
 
-def closed(numbered: Sequence[Numbered], format_: Format, make_call: MakeCall, notes: Notes) -> list[RawMessage]:
+def closed(numbered: Sequence[Numbered], format_: Format, make_call: MakeCall, notes: Notes) -> list[Numbered]:
     """Give interrupted calls a synthetic result and results without a call one; calls that end the file stay open."""
     known = parsed(numbered, format_)
     pairs = pair(known)
@@ -37,11 +46,12 @@ def closed(numbered: Sequence[Numbered], format_: Format, make_call: MakeCall, n
     calls = [(i, known[i].parts[part]) for i, part in pairs.orphans]
     notes.count("interrupted calls closed with a synthetic result", sum(map(len, results.values())))
     notes.count("results without a call given one", len(calls))
-    closed_: list[RawMessage] = []
-    for i, (_, raw) in enumerate(numbered):
-        closed_ += [make_call(p.call_id, UNKNOWN_TOOL) for at, p in calls if at == i and isinstance(p, ToolResultPart)]
-        closed_.append(raw)
-        closed_ += results.get(i, [])
+    closed_: list[Numbered] = []
+    for i, (number, said) in enumerate(numbered):
+        before = [make_call(p.call_id, UNKNOWN_TOOL) for at, p in calls if at == i and isinstance(p, ToolResultPart)]
+        closed_ += [Numbered(number, Said(raw=raw, place=said.place)) for raw in before]
+        closed_.append(Numbered(number, said))
+        closed_ += [Numbered(number, Said(raw=raw, place=said.place)) for raw in results.get(i, ())]
     return closed_
 
 

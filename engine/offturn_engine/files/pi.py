@@ -9,42 +9,44 @@ from collections.abc import Sequence
 from typing import Any
 
 from offturn_engine.files import anthropic
-from offturn_engine.files.conversation import Conversation, Notes, UnreadableFile
+from offturn_engine.files.conversation import Conversation, Item, Notes, Said, UnreadableFile
+from offturn_engine.files.reader import Reader, objects
 from offturn_engine.files.source import Source
 from offturn_engine.messages import Json, RawMessage
 
 
-def conversations(source: Source) -> list[Conversation]:
+def _conversations(source: Source) -> list[Conversation]:
     """The one conversation of a session file; none where it has no messages."""
     notes, title = source.notes, ""
-    messages: list[RawMessage] = []
-    for i, record in _live(source, notes):
+    items: list[Item] = []
+    for record, place in _live(source, notes):
         if record.get("type") == "session":
             title = str(record.get("id", ""))
         elif record.get("type") == "message":
-            messages += _messages(record.get("message"), source.place(i), len(messages), notes)
+            raws = _messages(record.get("message"), place, len(items), notes)
+            items += [Said(raw=raw, place=place) for raw in raws]
         else:
             notes.count(f"{record.get('type')} records skipped")
-    if not messages:
+    if not items:
         return []
-    return [anthropic.conversation(messages, title=title, system=None, source="pi", notes=notes)]
+    return [anthropic.conversation(items, title=title, system=None, source="pi", notes=notes)]
 
 
-def _live(source: Source, notes: Notes) -> list[tuple[int, dict[str, Any]]]:
-    """The records on the branch that ends in the last one. Older sessions have no tree: all of them."""
-    records: list[tuple[int, dict[str, Any]]] = []
-    for i, record in enumerate(source.records):
-        if not isinstance(record, dict):
-            raise UnreadableFile(f"{source.place(i)} is a {type(record).__name__}, not a record of a pi session")
-        records.append((i, record))
-    parents = {r["id"]: r.get("parentId") for _, r in records if isinstance(r.get("id"), str) and "parentId" in r}
+def _live(source: Source, notes: Notes) -> list[tuple[dict[str, Any], str]]:
+    """The records on the branch that ends in the last one, with their places. Older sessions have no tree: all of them."""
+    records: list[tuple[dict[str, Any], str]] = []
+    for value, place in source.records(skip_broken=True):
+        if not isinstance(value, dict):
+            raise UnreadableFile(f"{place} is a {type(value).__name__}, not a record of a pi session")
+        records.append((value, place))
+    parents = {r["id"]: r.get("parentId") for r, _ in records if isinstance(r.get("id"), str) and "parentId" in r}
     if not parents:
         return records
     live, at = set(), next(reversed(parents))
     while at in parents and at not in live:
         live.add(at)
         at = parents[at]
-    kept = [(i, r) for i, r in records if r.get("id") not in parents or r["id"] in live]
+    kept = [(r, place) for r, place in records if r.get("id") not in parents or r["id"] in live]
     notes.count("records of abandoned branches skipped", len(records) - len(kept))
     return kept
 
@@ -123,3 +125,18 @@ def _block(item: Json, place: str, notes: Notes) -> RawMessage | None:
         return {"type": "image", "source": data}
     notes.count(f"{kind} blocks skipped")
     return None
+
+
+def _recognise(records: Sequence[Json]) -> str:
+    found = objects(records)
+    if found and found[0].get("type") == "session" and "message" not in found[0]:
+        return "the first record is a session"
+    return "records of type message hold a message with a role" if any(map(_is_message, found)) else ""
+
+
+def _is_message(record: dict[str, Json]) -> bool:
+    message = record.get("message")
+    return record.get("type") == "message" and isinstance(message, dict) and "role" in message
+
+
+READER = Reader("pi", _recognise, _conversations)

@@ -1,61 +1,180 @@
-"""Bytes to records: one JSON value, or JSON lines with their numbers."""
+"""Bytes to records: one JSON value, or JSON lines with their numbers, read as a stream and as often as wanted."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import NoReturn, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import BytesIO
+from itertools import islice
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from offturn_engine.files.conversation import Notes, UnreadableFile
 from offturn_engine.messages import Json
 
-Data: TypeAlias = bytes | str | Iterable[str]
-"""A whole file, or its lines."""
+Lines: TypeAlias = Callable[[], Iterable[bytes | str]]
+"""Begins to read the file at its first line, each time it is called. A line longer than LONGEST may come in pieces."""
+Data: TypeAlias = bytes | str | Iterable[str] | Lines
+"""A whole file, its lines, or what reads them."""
 
+LONGEST = 48 * 2**20
+"""Bytes of a line, or of a file that is one JSON value: its records would not fit into the memory promised."""
+HEAD = 200  # records a format is recognised by
+MOST_BROKEN = 20  # lines that a host broke off while it wrote; a file with more of them is something else
 COMMENTS = ("#", "//")
+CUT_SHORT = "last line cut short, skipped"
+_BLANK = re.compile(r"\s*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
+class Record(NamedTuple):
+    """A value of the file and its place there, `line 12` or `record 3`, for errors."""
+
+    value: Json
+    place: str
+
+
 class Source:
-    """The records of a file. `lines` holds each record's line, counted from 1; empty for a single JSON value."""
-
-    records: list[Json]
-    lines: tuple[int, ...] = ()
-    notes: Notes = field(default_factory=Notes)
-
-    def place(self, index: int) -> str:
-        """Where a record stands, for errors."""
-        return f"line {self.lines[index]}" if self.lines else f"record {index}"
-
-
-def load(data: Data) -> Source:
-    """Parse a file. One JSON value that is not a list is one record. Raises UnreadableFile with the line.
+    """The records of a file. One JSON value that is not a list is one record.
 
     Comment and blank lines between JSON lines are skipped, and so is a last line that was cut while it was written.
     """
-    text = _text(data)
-    if not text.strip():
-        return Source([])
+
+    def __init__(self, data: Data) -> None:
+        """Raises UnreadableFile where the file is neither JSON nor JSON lines."""
+        self.notes = Notes()
+        self._lines = _again(data)
+        self._told = False
+        self._document = _document(self._lines)
+
+    def records(self, *, skip_broken: bool = False) -> Iterator[Record]:
+        """From the first one, each time. skip_broken: of a log whose host may have died while it wrote a line.
+
+        Raises UnreadableFile with the line that is no JSON.
+        """
+        if self._document is not None:
+            for i, value in enumerate(self._document):
+                yield Record(value, f"record {i}")
+            return
+        notes = Notes() if self._told else self.notes
+        bad: list[int] = []
+        for number, line in _numbered(self._lines):
+            if bad and (not skip_broken or len(bad) > MOST_BROKEN):
+                raise UnreadableFile(f"line {bad[0]} is not JSON: repair or remove it")
+            if line.startswith(COMMENTS):
+                notes.count("comment lines skipped")
+                continue
+            try:
+                value = _parsed(line)
+            except ValueError:
+                bad.append(number)
+                continue
+            yield Record(value, f"line {number}")
+            for broken in bad:
+                notes.count(f"broken line skipped, line {broken}")
+            bad.clear()
+        notes.count(CUT_SHORT, len(bad))
+        self._told = True
+
+    def values(self) -> list[Json]:
+        """All records without their places."""
+        return [record.value for record in self.records()]
+
+    def head(self) -> list[Json]:
+        """The first records: enough to recognise a format."""
+        told, self._told = self._told, True
+        found = [record.value for record in islice(self.records(skip_broken=True), HEAD)]
+        self._told = told
+        return found
+
+
+def _again(data: Data) -> Lines:
+    if callable(data):
+        return data
+    if isinstance(data, bytes | bytearray):
+        return lambda: BytesIO(data)
+    if isinstance(data, str):
+        return lambda: iter(data.split("\n"))
+    kept = list(data)
+    return lambda: iter(kept)
+
+
+def _numbered(lines: Lines) -> Iterator[tuple[int, str]]:
+    """(line, counted from 1; its text) without blank ones."""
+    for number, line in enumerate(lines(), 1):
+        if len(line) > LONGEST:
+            raise UnreadableFile(f"line {number} is longer than {LONGEST // 2**20} MB: no host writes such a message")
+        if text := _text(line, number).strip():
+            yield number, text
+
+
+def _text(line: bytes | str, number: int) -> str:
+    if isinstance(line, str):
+        return line
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError:
+        raise UnreadableFile(f"line {number} is not UTF-8: convert the file to UTF-8") from None
+
+
+def _document(lines: Lines) -> list[Json] | None:
+    """The records of a file that is one JSON value, or several that follow each other; None for JSON lines."""
+    said = (text for _, text in _numbered(lines) if not text.startswith(COMMENTS))
+    first = next(said, None)
+    if first is None:
+        return []
+    try:
+        value = _parsed(first)
+    except ValueError:
+        return _whole(lines)
+    if next(said, None) is not None:
+        return None
+    return value if isinstance(value, list) else [value]
+
+
+def _whole(lines: Lines) -> list[Json] | None:
+    size, kept = 0, []
+    for number, line in enumerate(lines(), 1):
+        size += len(line)
+        if size > LONGEST:
+            raise UnreadableFile(
+                f"line {number}: the file is no JSON lines, and more than {LONGEST // 2**20} MB: write it as JSON lines"
+            )
+        kept.append(_text(line, number).rstrip("\r\n"))
+    text = "\n".join(kept)
     try:
         value = _parsed(text)
     except ValueError as error:
-        return _lines(text, error)
-    return Source(value if isinstance(value, list) else [value])
+        return _following(kept, text, error)
+    return value if isinstance(value, list) else [value]
 
 
-def _text(data: Data) -> str:
-    if isinstance(data, str):
-        return data
-    if not isinstance(data, bytes | bytearray):
-        return "\n".join(line.rstrip("\r\n") for line in data)
+def _following(lines: Sequence[str], text: str, error: ValueError) -> list[Json] | None:
+    """Values written over several lines each, one after the other; None for JSON lines of which the first is broken."""
+    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    found: list[Json] = []
+    at, end = 0, len(text.rstrip())
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-    raise UnreadableFile(f"line {line} is not UTF-8: convert the file to UTF-8")
+        while at < end:
+            value, at = decoder.raw_decode(text, _past_blank(text, at))
+            found += value if isinstance(value, list) else [value]
+    except (ValueError, RecursionError):
+        if any(_is_object(line) for line in lines[1:]):
+            return None
+        raise UnreadableFile(_problem(error)) from None
+    return [_encodable(value) for value in found]
+
+
+def _past_blank(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return line.startswith("{") and isinstance(_parsed(line), dict)
+    except ValueError:
+        return False
 
 
 def _parsed(text: str) -> Json:
@@ -80,23 +199,6 @@ def _encodable(value: Json) -> Json:
     if isinstance(value, dict):
         return {_encodable(key): _encodable(item) for key, item in value.items()}
     return value
-
-
-def _lines(text: str, whole: ValueError) -> Source:
-    numbered = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-    records = [(n, line) for n, line in numbered if not line.lstrip().startswith(COMMENTS)]
-    source = Source([], tuple(n for n, _ in records))
-    source.notes.count("comment lines skipped", len(numbered) - len(records))
-    for n, line in records:
-        try:
-            source.records.append(_parsed(line))
-        except ValueError:
-            if not source.records:
-                raise UnreadableFile(_problem(whole)) from None
-            if n != records[-1][0]:
-                raise UnreadableFile(f"line {n} is not JSON: repair or remove it") from None
-            source.notes.count("last line cut short, skipped")
-    return source
 
 
 def _problem(error: ValueError) -> str:

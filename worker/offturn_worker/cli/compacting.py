@@ -14,7 +14,7 @@ import typer
 from offturn_config.errors import InvalidSetting
 from offturn_config.presets import DEFAULT, load
 from offturn_config.settings import load_worker_settings
-from offturn_engine.files import Conversation, read
+from offturn_engine.files import NAMES, Conversation, read
 from offturn_worker.cli.account import account
 from offturn_worker.cli.comparison import compare_policies
 from offturn_worker.cli.options import SummarizerName, named_as_given
@@ -23,9 +23,7 @@ from offturn_worker.offline import Result, compact_conversation
 from offturn_worker.summarizers import build
 
 File = Annotated[Path, typer.Argument(help="A transcript file; - reads standard input.", show_default=False)]
-FormatName = Annotated[
-    str | None, typer.Option("--format", help="openai-chat, anthropic, pi, taubench; else detected.")
-]
+FormatName = Annotated[str | None, typer.Option("--format", help=f"{', '.join(NAMES)}; else detected.")]
 WINDOW = (
     "Tokens of the model's window; without it, the one for which the file has just reached the soft level. "
     "A compaction asked for by hand happens at any size."

@@ -1,0 +1,59 @@
+"""From what a reader found to a conversation: repairs by the format, calls and results paired, indexes counted anew."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from offturn_engine.files.conversation import Boundary, Conversation, Earlier, Item, Notes, Said
+from offturn_engine.files.pairing import MakeCall, Numbered, closed
+from offturn_engine.formats import Format
+from offturn_engine.messages import Json
+
+Repair: TypeAlias = Callable[[Sequence[Said], Notes], list[tuple[int, Said]]]
+"""Messages as found -> (index in what was found, message a provider takes), some of them left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How messages of one format are repaired and how a call is made in it."""
+
+    format: Format
+    repair: Repair
+    call: MakeCall
+
+
+def assemble(
+    items: Sequence[Item], dialect: Dialect, *, title: str, system: Json, source: str, notes: Notes
+) -> Conversation:
+    """A conversation of these messages, repaired. Raises UnreadableFile naming the place and the field."""
+    places = [i for i, item in enumerate(items) if isinstance(item, Said)]
+    found = [item for item in items if isinstance(item, Said)]
+    repaired = [Numbered(places[i], said) for i, said in dialect.repair(found, notes)]
+    made = closed(repaired, dialect.format, dialect.call, notes)
+    order = [number for number, _ in made]
+    by_key = {item.key: i for i, item in enumerate(items) if isinstance(item, Said) and item.key}
+    return Conversation(
+        title=title,
+        format=dialect.format.name,
+        messages=tuple(said.raw for _, said in made),
+        system=system,
+        source_format=source,
+        notes=notes.lines(),
+        origins={i: said.origin for i, (_, said) in enumerate(made) if said.origin is not None},
+        reported={i: said.reported for i, (_, said) in enumerate(made) if said.reported},
+        earlier=tuple(_earlier(i, item, order, by_key) for i, item in enumerate(items) if isinstance(item, Boundary)),
+    )
+
+
+def _earlier(index: int, boundary: Boundary, order: Sequence[int], by_key: Mapping[str, int]) -> Earlier:
+    kept_from = min(by_key.get(boundary.kept_from, index), index)
+    return Earlier(
+        at=bisect_left(order, index),
+        covered=bisect_left(order, kept_from),
+        summary=boundary.summary,
+        tokens_before=boundary.tokens_before,
+        opaque=boundary.opaque,
+    )
