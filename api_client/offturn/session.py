@@ -23,6 +23,7 @@ from offturn.shrinking import count_of
 from offturn.store.replies import Gone, RolledBack
 from offturn.ticket import Ticket
 from offturn.view import Options, View
+from offturn.written import rolled_back
 from offturn_engine.groups import group_is_open
 from offturn_engine.messages import Json
 
@@ -161,6 +162,7 @@ class Session(Mirroring, Redacting):
         _check_generation(generation)
         async with self._open(fresh=True) as (links, cache):
             incarnation = cache.live.incarnation
+            await cache.generation(generation)  # which this handle can show then, whatever becomes of the store
             if not force:
                 await require_room(cache, generation)
             reply = await self._once(
@@ -168,7 +170,7 @@ class Session(Mirroring, Redacting):
             )
             if not isinstance(reply, RolledBack):
                 raise Refused(f"generation {generation} cannot be put in force: choose one of {cache.kept}")
-            cache.stale = True
+            rolled_back(cache, reply, generation)
 
     async def recall(self, handle: str) -> str:
         """The full text behind a handle (`m181`, or `m181.2` for one part), which a view has where it left that out.

@@ -63,5 +63,5 @@ rung(ring)
 event(#a.entries > 0 and 'amended' or 'rewound', {generation = number, seq = length - 1, tokens = a.path_tokens})
 return remember(reply('undone', {
   revision = s.revision, current = number, adopted = shown, length = length, chain = s.chain, path = path, path_tokens = a.path_tokens,
-  ring = ring, request_no = num('request_no'),
+  ring = ring, request_no = num('request_no'), at = now,
 }))
