@@ -98,7 +98,7 @@ class Session(Mirroring, Redacting):
         and may be given again at the next overflow.
         It fits what the error says the provider takes, and is at most 80 % of what was sent, by the provider's count
         where the error has it. Every process sees it, unless `sent` was made for another window. The limit is kept for
-        later views of this handle, and its count calibrates estimates where nothing was pending.
+        later views of this handle as long as they fit it, and its count calibrates estimates where nothing was pending.
         After three views with no answer recorded in between, on this handle, it raises CannotFit, as it does where what
         may never be cut is too large. Raises what `record` and `view` raise.
         """
@@ -119,7 +119,7 @@ class Session(Mirroring, Redacting):
                     if cache.stale:
                         await cache.refresh()
                 self._shrinking.pending = digests or self._shrinking.pending
-                view = await self._show(cache, self._smaller(cache, said, sent, batch))
+                view = await self._smaller(cache, said, sent, batch)
         except (StoreUnavailable, StoreFull) as error:
             self._keep_pending(error, batch, digests)
             view = await self._overflow_away(error, said, sent, batch)

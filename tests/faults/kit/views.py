@@ -82,6 +82,7 @@ class ViewJudge:
             yield from self._same_summary(line, summary)
         yield from self._nobodys(line, view, passing)
         yield from self._order(line, view)
+        yield from self._gone(line, played)
         if not line.get("told") and not any(flying["e"] != "send" for flying in played.flying.values()):
             yield from self._accounted(line, view, played, summary, passing)
             if not story.shared and not passing:
@@ -130,6 +131,12 @@ class ViewJudge:
             if any(_RECALL.search(text) and "characters omitted" in text for text in wire.texts(raw)):
                 continue
             yield "altered", f"a message that nobody sent: {h}"
+
+    def _gone(self, line: Line, played: Played) -> Iterator[tuple[str, str]]:
+        """Not even while the store is away: the writer has been told that it is done."""
+        for h in line["hs"]:
+            if h in played.left and not self._forgets(played.left[h], line["t"]):
+                yield "invariant", f"message {h} has left the path before and is shown"
 
     def _order(self, line: Line, view: list[Any]) -> Iterator[tuple[str, str]]:
         newest: dict[str, int] = {}
