@@ -59,7 +59,8 @@ class Played:
                 self._told(what["hs"], line.get("seqs") or ())
             case "rewind":
                 start = self.path.index(what["keep"]) + 1
-                self.left |= {h: line["t"] for h in self.path[start:]}
+                for h in self.path[start:]:
+                    self.left[h] = line["t"]
                 del self.path[start:]
             case "amend":
                 self.path[self.path.index(what["old"])] = what["new"]

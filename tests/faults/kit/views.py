@@ -167,7 +167,9 @@ class ViewJudge:
         for h in played.path[: line["have"]]:
             if h in shown or h in changing or h in self.redacted:
                 continue
-            raw, seq = self.evidence.messages[h], self._seq(h, played)
+            raw = self.evidence.messages[h]
+            # A stale view counts what waits for the store by seqs that the store gives to others meanwhile.
+            seq = played.seqs.get(h) if line["stale"] else self._seq(h, played)
             if self.evidence.kinds[h] == "result" and set(wire.results(raw)) <= answered:
                 continue
             inside = None if covered is None or seq is None else any(low <= seq < high for low, high in covered)

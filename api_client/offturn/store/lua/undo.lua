@@ -50,6 +50,7 @@ set('current', number)
 set('adopted', shown)
 set('epoch', a.op)
 turn(a.op)
+set('tried', 0)
 if bytes > 0 then weigh(bytes, length) end
 set('log_len', length)
 set('chain', chain)
