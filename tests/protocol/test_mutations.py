@@ -98,7 +98,7 @@ MUTATIONS = {
         "commit", "set('served', math.max(num('served'), a.claim.request_no))", "", "purged-with-all"
     ),
     "served falls": Mutation(
-        "finish", "math.max(num('served'), a.claim.request_no)", "a.claim.request_no", "withdrawn-stays"
+        "finish", "math.max(num('served'), a.claim.request_no)", "a.claim.request_no", "withdrawn-after-a-commit"
     ),
     "rollback without a hold": Mutation("rollback", "\nhold()\n", "\n"),
     "superseded serves": Mutation(

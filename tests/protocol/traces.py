@@ -90,6 +90,10 @@ MORE = {
     ),
     "covers-less": Trace(3, "claim a; plan a; record h1; prepare h1; emergency h1; commit a = fuller"),
     "withdrawn-stays": Trace(2, "claim a; request h1; rollback h1 0; finish a skipped = done; claim b = idle"),
+    "withdrawn-after-a-commit": Trace(
+        2,
+        "claim a; plan a; commit a; request h1; rollback h1 0 = rolledback; finish a compacted = done; claim b = idle",
+    ),
     "hole": Trace(4, "claim a; plan a; commit a; undo h1; undo h1; record h1; rollback h1 1 = target"),
     "host-full": Trace(3, "prepare h1 full; emergency h1 = fence"),
     "host-twice": Trace(3, "prepare h1; prepare h2; emergency h1 = committed; emergency h2 = fuller"),
