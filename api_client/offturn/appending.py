@@ -34,6 +34,7 @@ from offturn.ticket import Ticket
 from offturn.usage import Usage
 from offturn.view import View
 from offturn.wording import several
+from offturn.written import recorded
 from offturn_engine.ranges import Ranges
 from offturn_engine.triggers import Requirement
 
@@ -174,7 +175,7 @@ class Appending(Handle):
             if isinstance(reply, BehindLog | Gone):
                 self._cache = None  # the next call starts from what the store holds
             raise refusal(self.key, reply, batch.prepared)
-        cache.recorded(reply, batch.prepared, measured.calibration)
+        recorded(cache, reply, batch.prepared, measured.calibration)
         batch.recorded = True
         if cache.unread:  # others were there before: what this handle does not know it could not bring back
             with suppress(OffturnError):

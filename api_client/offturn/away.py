@@ -15,6 +15,7 @@ from offturn.outbox import Batch
 from offturn.overflow import Overflow
 from offturn.store.sessions import SessionStore
 from offturn.view import Options, View
+from offturn_engine.errors import CannotFit
 from offturn_engine.match import Form
 from offturn_engine.messages import RawMessage
 
@@ -74,12 +75,26 @@ class Away(Holding):
         cache = self._offline()
         if not cache.path:
             raise error
-        return await self._show(cache, self._smaller(cache, said, sent, batch), stale=self._stale(error))
+        return await self._smaller(cache, said, sent, batch, stale=self._stale(error))
 
-    def _smaller(self, cache: Cache, said: Overflow, sent: View, batch: Batch) -> Options:
-        """What the view after an overflow has to keep to. Raises CannotFit at the end of a row."""
-        added = sum(message.tokens for message in batch.prepared.messages)
-        return self._shrinking.next(cache, cache.config or self._config, said, sent, added)
+    async def _smaller(self, cache: Cache, said: Overflow, sent: View, batch: Batch, *, stale: str = "") -> View:
+        """The view after an overflow. Where none fits the window that the provider named, it is as if it had named none.
+
+        Raises CannotFit, also at the end of a row.
+        """
+        config, added = cache.config or self._config, sum(message.tokens for message in batch.prepared.messages)
+        options = self._shrinking.next(cache, config, said, sent, added)
+        try:
+            return await self._show(cache, options, stale=stale)
+        except CannotFit as error:
+            if said.window is None:
+                raise
+            try:
+                with self._shrinking.doubting(config, options):
+                    options = self._shrinking.next(cache, config, replace(said, window=None), sent, added)
+                    return await self._show(cache, options, stale=stale)
+            except CannotFit:
+                raise error from None
 
     def _keep_new(
         self, error: StoreUnavailable | StoreFull, cache: Cache, found: Recognised, ids: Ids | None, usage: Any

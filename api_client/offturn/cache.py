@@ -14,18 +14,21 @@ from offturn.errors import Conflict, Refused
 from offturn.restoring import record_again
 from offturn.store.entries import Redaction
 from offturn.store.errors import StoreFault
-from offturn.store.replies import LogEntry, Mended, Meta, Recorded
+from offturn.store.replies import LogEntry, Mended, Meta
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
-from offturn_engine.chain import digest, link
+from offturn_engine.chain import digest
 from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
 from offturn_engine.messages import Message
-from offturn_engine.ranges import Ranges, ranges_of, union
+from offturn_engine.ranges import Ranges, union
 
 KEPT_GENERATIONS = 16  # parsed records per handle, as many as the store keeps
 KEPT_PASSING = 4
+
+REREAD = -1
+"""In the place of a number of redactions that a log was read after: no store has it, so the log is read anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,42 +162,6 @@ class Cache:
                     "lost or evicted data, restore it (and set maxmemory-policy noeviction)"
                 )
 
-    def recorded(self, reply: Recorded, batch: Prepared, calibration: str | None) -> None:
-        """Take over what this handle has just recorded, without reading it again.
-
-        `stale` afterwards: the session is new, or others have changed it too, so that `refresh` has to tell.
-        """
-        self.stale = True
-        self.seen = union(self.seen, ranges_of(reply.seqs))
-        if reply.incarnation != (self.incarnation or self.next_incarnation):
-            return
-        self.incarnation = reply.incarnation
-        if reply.first_seq != len(self.log):
-            if reply.length > len(self.log):
-                new = [i for i, seq in enumerate(reply.seqs) if seq >= reply.first_seq]
-                self.unread.append(Unread(batch.only(new), reply.length, reply.chain, self.redactions))
-            return
-        for message, entry, seq in zip(batch.messages, batch.entries, reply.seqs, strict=True):
-            if seq == len(self.log):
-                self._add(message.placed(seq, reply.at), entry.host_id, link(self.chain, entry.digest))
-        meta = self.meta
-        if meta is None or (reply.current, reply.epoch) != (meta.current, meta.epoch):
-            return
-        self.stale = False
-        self.meta = replace(
-            meta,
-            revision=reply.revision,
-            path=reply.path,
-            path_tokens=reply.path_tokens,
-            log_len=reply.length,
-            chain=reply.chain,
-            adopted=reply.adopted,
-            due=reply.due,
-            calibration=calibration or meta.calibration,
-            request_no=reply.request_no,
-            blocked=reply.blocked,
-        )
-
     def place_of(self, batch: Prepared, start: int) -> int | None:
         """Seq of the first of these messages where all of them follow each other in the log, from `start` on."""
         wanted, log = [entry.digest for entry in batch.entries], self.log[start:]
@@ -247,6 +214,14 @@ class Cache:
         if len(self.generations) > KEPT_GENERATIONS:
             self.generations.popitem(last=False)
 
+    def add(self, message: Message, host_id: str | None, after: str, redacted: Redaction | None = None) -> None:
+        """One more message of the log; `after`: the chain hash then."""
+        self.log.append(message)
+        self.hashes.append(after)
+        self.chain = after
+        self.ids.append(host_id)
+        self.forms.append(Form(message.raw, self.fmt, was=redacted.size if redacted else None))
+
     def _check_unread(self) -> None:
         """Is what was acknowledged in the log that was read now?"""
         if not self.unread:
@@ -268,14 +243,7 @@ class Cache:
 
     def _read(self, entry: LogEntry) -> None:
         message = self.fmt.parse(entry.raw, index=entry.seq, origin=entry.origin)
-        self._add(message.placed(entry.seq, entry.at), entry.host_id, entry.chain, entry.redacted)
-
-    def _add(self, message: Message, host_id: str | None, after: str, redacted: Redaction | None = None) -> None:
-        self.log.append(message)
-        self.hashes.append(after)
-        self.chain = after
-        self.ids.append(host_id)
-        self.forms.append(Form(message.raw, self.fmt, was=redacted.size if redacted else None))
+        self.add(message.placed(entry.seq, entry.at), entry.host_id, entry.chain, entry.redacted)
 
     def _only_redacted(self, meta: Meta) -> bool:
         """Are all messages that were read still at their places, though some without their content?"""

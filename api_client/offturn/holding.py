@@ -9,7 +9,9 @@ from offturn.appending import Appending
 from offturn.cache import Cache
 from offturn.errors import InvalidSetting
 from offturn.showing import show
+from offturn.shrinking import DOUBTED
 from offturn.view import Options, View
+from offturn_engine.errors import CannotFit
 from offturn_engine.ranges import length
 
 LONGEST_HOLD = 600.0  # seconds
@@ -31,7 +33,14 @@ class Holding(Appending):
         """The view; `stale`: the warning of one that is made without the store."""
         config = cache.config or self._config
         options, limited = self._shrinking.limited(config, options)
-        view = await show(cache, config, options, offline=bool(stale))
+        try:
+            view = await show(cache, config, options, offline=bool(stale))
+        except CannotFit:
+            if options.allowed is None or options.most is not None:  # none was learnt; or just now, see `_smaller`
+                raise
+            with self._shrinking.doubting(config, options):
+                view = await show(cache, config, replace(options, allowed=None), offline=bool(stale))
+            limited = (DOUBTED.format(options.allowed, view.limit),)
         same = 0
         for old, new in zip(self._last.messages if self._last else (), view.messages, strict=False):
             if old != new:

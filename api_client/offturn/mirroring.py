@@ -20,6 +20,7 @@ from offturn.room import session_full
 from offturn.store.replies import Overfull, PathMoved, Refused, Undone
 from offturn.view import Options, View
 from offturn.wording import several
+from offturn.written import moved
 from offturn_engine.groups import pair
 from offturn_engine.messages import Json, Message
 from offturn_engine.ranges import contains
@@ -135,7 +136,7 @@ class Mirroring(Away, Moving):
             raise session_full(self.key, reply)
         if not isinstance(reply, Undone):
             raise Conflict("the session was purged while this handle was open; nothing was written")
-        cache.saw((reply.length - len(entries), reply.length))
+        moved(cache, reply, move)
         if any(message.origin == "assistant" for batch in batches.values() for message in batch.messages):
             self._shrinking.answered()
         if reply.ring:

@@ -21,11 +21,13 @@ from offturn.store.replies import (
     Meta,
     Overfull,
     PathMoved,
+    Steered,
     SteerReply,
     Undone,
     UndoReply,
 )
 from offturn.store.replies import Recorded as Stored
+from offturn.written import configured, moved
 from offturn_config.keys import SessionKey
 from offturn_config.policy import Policy
 from offturn_config.presets import load
@@ -152,10 +154,13 @@ class Moving(Handle):
                     model=old.model if model is None else checked_model(model),
                     adopt=old.adopt if adopt is None else checked_adopt(adopt),
                 )
-                reply = await self._configured(links, meta, new, forget=new.model != old.model)
+                learnt = "" if new.model != old.model else (meta.calibration or "")
+                reply = await self._configured(links, meta, new, learnt)
+                if isinstance(reply, Steered):
+                    configured(cache, new, learnt)
+                    self._config = new
                 if not isinstance(reply, PathMoved):
                     await self._steered(links, cache, reply)
-                    self._config = new
                     return
                 await cache.refresh()  # another process has configured it too: on top of that
             raise Conflict(BUSY)
@@ -171,9 +176,8 @@ class Moving(Handle):
         async for line in export(links.store, self.key, meta):
             yield line
 
-    async def _configured(self, links: Links, meta: Meta, new: SessionConfig, *, forget: bool) -> ConfigureReply:
-        """forget: what usage has taught."""
-        learnt = "" if forget else (meta.calibration or "")
+    async def _configured(self, links: Links, meta: Meta, new: SessionConfig, learnt: str) -> ConfigureReply:
+        """learnt: what usage has taught, and still counts."""
         known = new.calibration(learnt)
         levels = new.thresholds(known)
         return await self._once(
@@ -202,8 +206,7 @@ class Moving(Handle):
                 raise session_full(self.key, reply)
             if not isinstance(reply, Undone):
                 raise Conflict(f"session {self.key.session!r} was purged: record first")
-            cache.stale = True
-            cache.saw((reply.length - len(made.entries), reply.length))
+            moved(cache, reply, made)
             if reply.ring:
                 await links.ring(self.key, reply.request_no)
             return reply.length

@@ -27,7 +27,7 @@ class Move:
     """A new path; `entries` are the messages that are appended for it. The rest is what the store cannot compute itself.
 
     unfit: generations inside the path whose view of it would break a promise; shown_tokens: estimate of the view of the
-    one that stays current; shadow: current is not what is in force.
+    one that stays current; shadow: current is not what is in force. new: the messages of `entries`.
     """
 
     path: Ranges
@@ -37,6 +37,7 @@ class Move:
     shown_tokens: int
     shadow: bool = False
     entries: Sequence[NewEntry] = ()
+    new: Sequence[Message] = ()
 
     @classmethod
     async def to(cls, cache: Cache, messages: list[Message], entries: Sequence[NewEntry] = ()) -> Move:
@@ -46,7 +47,9 @@ class Move:
         unfit, shown = await _judged(cache, messages, normalise(path), meta.current)
         if shadow:
             unfit = [*unfit, *(await _judged(cache, messages, normalise(path), meta.adopted))[0]]
-        return cls(path, sum(m.tokens for m in messages), _open_calls(messages), tuple(unfit), shown, shadow, entries)
+        new = sorted((m for m in messages if m.seq >= len(cache.log)), key=lambda m: m.seq)
+        tokens = sum(m.tokens for m in messages)
+        return cls(path, tokens, _open_calls(messages), tuple(unfit), shown, shadow, entries, new)
 
 
 def place(cache: Cache, ref: Ref) -> int:

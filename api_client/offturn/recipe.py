@@ -23,7 +23,7 @@ from offturn.stopping import stop
 from offturn.store.errors import StoreFull, StoreUnavailable, UnknownVersion
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
 from offturn.store.sessions import SessionStore
-from offturn.summarise import PaidInSession, Unavailable
+from offturn.summarise import BAD_ANSWER, PaidInSession, Unavailable
 from offturn.summarizer import AnySummarizer
 from offturn.writing import Means, priced, write
 from offturn_config.errors import OffturnError
@@ -117,7 +117,8 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Me
         return Skipped(reason="not_wanted")
     job, planned = await decide(key, store, claim, job, means.summarizer)
     if isinstance(planned, Skip):
-        return _undone(planned.reason, waiting=job.reason == "threshold" and last_unanswered(job.path) is not None)
+        waiting = job.reason == "threshold" and last_unanswered(job.path) is not None
+        return _undone(planned.reason, blameless=waiting)
     if isinstance(planned, PruneOnly):
         return await _publish(key, store, claim, job, means, planned.candidate)
     paid = PaidInSession(store, key, claim.incarnation, claim.redactions, progress)
@@ -126,7 +127,7 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Me
         cause: Cause = "limit" if written.kind == LIMITED else "provider"
         return Failed(kind=written.kind, retry_after=written.retry_after, cause=cause)
     if isinstance(written, Unavailable) and job.instead:  # which is what a failure would be replaced by
-        return _undone(NOTHING_TO_COVER)
+        return _undone(NOTHING_TO_COVER, blameless=written.kind != BAD_ANSWER)
     if isinstance(written, Unavailable):
         candidate = await asyncio.to_thread(fall_back, planned, written.spent)
         if candidate is None:
@@ -159,7 +160,8 @@ async def _publish(
     if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=job.policy.size.minimum_gain):
         if rejected.broken:
             return Failed(kind=rejected.reason)
-        return _undone(TOO_DENSE if rejected.reason == TOO_DENSE else NO_GAIN)
+        reason = TOO_DENSE if rejected.reason == TOO_DENSE else NO_GAIN
+        return _undone(reason, blameless=fallback not in ("", BAD_ANSWER))
     reply = await _commit(key, store, claim, job, means, candidate)
     if reply == Refused(why="fuller"):
         # An emergency covered more while the model was paid: put the summary over all of it.
@@ -174,13 +176,13 @@ async def _publish(
     return _published(reply.number, candidate.compaction, fallback)
 
 
-def _undone(reason: str, *, waiting: bool = False) -> Outcome:
+def _undone(reason: str, *, blameless: bool = False) -> Outcome:
     """Nothing was published, for a reason that is no bug.
 
-    waiting: nobody asked, nothing was paid, and the newest human message waits for its answer: what may not be covered
-    yet may be then, so that this says nothing of the session.
+    blameless: it says nothing of the session. Nobody asked, nothing was paid, and the newest human message waits for its
+    answer, so that what may not be covered yet may be then; or no summarizer could be had.
     """
-    if waiting and reason in (NO_GAIN, NOTHING_TO_COVER):
+    if blameless and reason in (NO_GAIN, NOTHING_TO_COVER):
         return Skipped(reason=RESTING)
     return Failed(kind=TOO_DENSE) if reason == TOO_DENSE else Skipped(reason=reason)
 

@@ -14,6 +14,7 @@ from offturn.paths import Ref
 from offturn.store.entries import Redaction, Tombstone
 from offturn.store.errors import NotConfirmed
 from offturn.store.replies import Meta, PathMoved, Purged, Redacted, RedactReply
+from offturn.written import redacted
 from offturn_engine.messages import Message
 from offturn_engine.ranges import contains, normalise
 
@@ -57,9 +58,8 @@ class Redacting(Handle):
             cache.live  # noqa: B018 -- refuses a session that holds nothing
             for _ in range(TRIES):
                 seqs = _named(cache, wanted, author)
-                reply = await self._redacted(
-                    links, cache, [seq for seq in seqs if cache.forms[seq].was is None], reason
-                )
+                left = await asyncio.to_thread(_left, cache, seqs)
+                reply = await self._redacted(links, cache, left, reason)
                 if not isinstance(reply, PathMoved):
                     break
                 await cache.refresh()
@@ -67,12 +67,12 @@ class Redacting(Handle):
                 raise Conflict(BUSY)
             if not isinstance(reply, Redacted):
                 raise Conflict(f"session {self.key.session!r} was purged: nothing is left of it to redact")
-            done = tuple(seq for seq in seqs if cache.forms[seq].was is None)
-            cache.stale, self._last = True, None
+            redacted(cache, reply, left)
+            self._last = None
             if reply.ring:
                 await links.ring(self.key, reply.request_no)
             await self._confirmed(links, reply.replicas)
-            return done
+            return tuple(message.seq for message in left)
 
     async def purge(self) -> None:
         """Delete the session: log, generations, replies and events. Its id may be used again, for a new session.
@@ -90,11 +90,11 @@ class Redacting(Handle):
             if isinstance(reply, Purged):
                 await self._confirmed(links, reply.replicas)
 
-    async def _redacted(self, links: Links, cache: Cache, seqs: Sequence[int], reason: str) -> RedactReply:
+    async def _redacted(self, links: Links, cache: Cache, left: Sequence[Message], reason: str) -> RedactReply:
         """Also with nothing left to do: an earlier call may not be confirmed yet."""
         meta, salt = cache.live, token_hex(32)
-        tombstones, tokens = await asyncio.to_thread(_tombstones, cache, seqs, reason)
-        quoting = await _quoting(cache, meta, seqs)
+        tombstones, tokens = await asyncio.to_thread(_tombstones, cache, left, reason)
+        quoting = await _quoting(cache, meta, [message.seq for message in left])
         return await self._once(
             lambda op: links.store.redact(
                 self.key,
@@ -155,18 +155,24 @@ def _named(cache: Cache, wanted: Iterable[Ref], author: str | None) -> list[int]
     return sorted(found)
 
 
-def _tombstones(cache: Cache, seqs: Sequence[int], reason: str) -> tuple[list[Tombstone], int]:
+def _left(cache: Cache, seqs: Sequence[int]) -> list[Message]:
+    """What stays of these messages; nothing of those that are redacted already."""
+    old = [cache.log[seq] for seq in seqs if cache.forms[seq].was is None]
+    kept = ((m, cache.fmt.parse(cache.fmt.redacted(m.raw), index=m.seq, origin=m.origin)) for m in old)
+    return [new.placed(m.seq, m.at) for m, new in kept]
+
+
+def _tombstones(cache: Cache, left: Sequence[Message], reason: str) -> tuple[list[Tombstone], int]:
     """What takes their places, and by how many tokens the path gets lighter."""
     shown, tokens, made = normalise(cache.live.path), 0, []
-    for seq in seqs:
-        old = cache.log[seq]
-        new = cache.fmt.parse(cache.fmt.redacted(old.raw), index=seq, origin=old.origin)
+    for new in left:
+        seq = new.seq
         if contains(shown, seq):
-            tokens += old.tokens - new.tokens
+            tokens += cache.log[seq].tokens - new.tokens
         redaction = Redaction(reason=reason, size=cache.forms[seq].size)
         made.append(
             Tombstone.of(
-                seq, new.raw, origin=old.origin, tokens=new.tokens, host_id=cache.ids[seq], redaction=redaction
+                seq, new.raw, origin=new.origin, tokens=new.tokens, host_id=cache.ids[seq], redaction=redaction
             )
         )
     return made, tokens

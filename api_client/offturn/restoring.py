@@ -32,6 +32,8 @@ async def record_again(cache: Cache, found: Snapshot) -> int | None:
         entries = _missing(cache, found)
         if not entries:
             return None
+        # As the store has it now, for the chain has told that the messages are the same.
+        redactions = found.meta.redactions if found.meta else 0
         meta = cache.meta
         config = cache.config or cache.opened
         fresh = config.calibration(None)
@@ -39,7 +41,7 @@ async def record_again(cache: Cache, found: Snapshot) -> int | None:
             cache.key,
             op=token_hex(16),
             incarnation=cache.incarnation,
-            redactions=cache.redactions,
+            redactions=redactions,
             tail_length=len(cache.log) - len(entries),
             tail_chain=found.meta.chain if found.meta else EMPTY,
             entries=entries,
@@ -59,7 +61,7 @@ async def record_again(cache: Cache, found: Snapshot) -> int | None:
             incarnation=cache.incarnation,
             length=len(cache.log),
             chain=cache.chain,
-            redactions=cache.redactions,
+            redactions=redactions,
             limit_entries=0,
         )
         if found.meta and not found.reset:

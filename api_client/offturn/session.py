@@ -23,6 +23,7 @@ from offturn.shrinking import count_of
 from offturn.store.replies import Gone, RolledBack
 from offturn.ticket import Ticket
 from offturn.view import Options, View
+from offturn.written import rolled_back
 from offturn_engine.groups import group_is_open
 from offturn_engine.messages import Json
 
@@ -97,7 +98,7 @@ class Session(Mirroring, Redacting):
         and may be given again at the next overflow.
         It fits what the error says the provider takes, and is at most 80 % of what was sent, by the provider's count
         where the error has it. Every process sees it, unless `sent` was made for another window. The limit is kept for
-        later views of this handle, and its count calibrates estimates where nothing was pending.
+        later views of this handle as long as they fit it, and its count calibrates estimates where nothing was pending.
         After three views with no answer recorded in between, on this handle, it raises CannotFit, as it does where what
         may never be cut is too large. Raises what `record` and `view` raise.
         """
@@ -118,7 +119,7 @@ class Session(Mirroring, Redacting):
                     if cache.stale:
                         await cache.refresh()
                 self._shrinking.pending = digests or self._shrinking.pending
-                view = await self._show(cache, self._smaller(cache, said, sent, batch))
+                view = await self._smaller(cache, said, sent, batch)
         except (StoreUnavailable, StoreFull) as error:
             self._keep_pending(error, batch, digests)
             view = await self._overflow_away(error, said, sent, batch)
@@ -161,6 +162,7 @@ class Session(Mirroring, Redacting):
         _check_generation(generation)
         async with self._open(fresh=True) as (links, cache):
             incarnation = cache.live.incarnation
+            await cache.generation(generation)  # which this handle can show then, whatever becomes of the store
             if not force:
                 await require_room(cache, generation)
             reply = await self._once(
@@ -168,7 +170,7 @@ class Session(Mirroring, Redacting):
             )
             if not isinstance(reply, RolledBack):
                 raise Refused(f"generation {generation} cannot be put in force: choose one of {cache.kept}")
-            cache.stale = True
+            rolled_back(cache, reply, generation)
 
     async def recall(self, handle: str) -> str:
         """The full text behind a handle (`m181`, or `m181.2` for one part), which a view has where it left that out.

@@ -5,6 +5,8 @@ All of it lives in the handle, not in the store: another handle learns it anew.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from offturn.cache import Cache
@@ -20,6 +22,9 @@ ALLOWED = (
     "the provider takes requests of about {} tokens, the window of {} lets them be larger: views of this handle keep to "
     "the former; configure(window=...) tells every process, and the triggers"
 )
+DOUBTED = (
+    "no view fits the {} tokens that the provider was understood to take: this handle keeps to the window of {} again"
+)
 
 
 @dataclass(slots=True)
@@ -28,7 +33,8 @@ class Shrinking:
 
     `views` were made in the row, that is with no answer recorded since its first; `estimate` is the last one's.
     `pending` are the digests of what was recorded with it: hosts give the same messages each time.
-    `limits`: by window, the real tokens of a request that its provider takes.
+    `limits`: by window, the real tokens of a request that its provider takes. Believed as long as a view fits: a number
+    that was wrong, or not the limit, must not be the end of a conversation.
     """
 
     views: int = 0
@@ -51,6 +57,18 @@ class Shrinking:
             return options, ()
         allowed = self.limits[window]
         return replace(options, allowed=allowed), (ALLOWED.format(allowed, window),)
+
+    @contextmanager
+    def doubting(self, config: SessionConfig, options: Options) -> Iterator[None]:
+        """Without what was learnt for this window; it counts again where that does not help either."""
+        window = config.sized(options.window, options.max_output).window
+        before = dict(self.limits)
+        self.limits.pop(window, None)
+        try:
+            yield
+        except BaseException:
+            self.limits = before
+            raise
 
     def next(self, cache: Cache, config: SessionConfig, said: Overflow, sent: View, pending: int) -> Options:
         """What the next view has to keep to. Raises CannotFit at the end of a row.

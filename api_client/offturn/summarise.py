@@ -18,6 +18,9 @@ from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Opaque, Sectio
 from offturn_engine.errors import SummarizerError
 from offturn_engine.plan import Summarise
 
+BAD_ANSWER = "bad_answer"
+"""The kind of a failure that was paid: the model answered, and that was no summary, nor once repaired."""
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -37,7 +40,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """No usable summary. `kind`: of the provider's error, or `bad_answer`; `try_again`: it may pass by itself."""
+    """No usable summary. `kind`: of the provider's error, or BAD_ANSWER; `try_again`: it may pass by itself."""
 
     kind: str
     try_again: bool
@@ -82,7 +85,7 @@ async def summarise(wanted: Summarise, summarizer: AnySummarizer, paid: Paid) ->
     try:
         sections, model = await asking.run()
     except BadAnswer:
-        return Unavailable("bad_answer", try_again=False, retry_after=0, spent=asking.spent)
+        return Unavailable(BAD_ANSWER, try_again=False, retry_after=0, spent=asking.spent)
     except SummarizerError as error:
         return Unavailable(error.kind, error.retryable, error.retry_after or 0, asking.spent)
     return Written(sections, asking.spent, model, asking.masked, asking.head_trimmed)

@@ -290,7 +290,9 @@ def _no_phase(before: int, policy: Policy, limits: Limits) -> str:
 def _hopeless(draft: Draft, policy: Policy, limits: Limits) -> str | None:
     """Why no summary could be published; nobody is paid for one then."""
     least, before = floor(draft), draft.tokens_before
-    if least <= limits.ceiling and before - least < before * policy.size.minimum_gain:
+    # Between the two the ceiling makes human words give way, and the view gets smaller than that.
+    bound = least <= limits.ceiling or least_tail(draft.path) > limits.ceiling
+    if bound and before - least < before * policy.size.minimum_gain:
         return NO_GAIN
     if policy.human.sacred and least + human_tokens(draft) > limits.ceiling >= least_tail(draft.path):
         return TOO_DENSE

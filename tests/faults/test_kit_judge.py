@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,18 @@ def test_a_message_that_nobody_sent(run: Run) -> None:
 def test_a_broken_view(run: Run, view: list[Any], rule: str) -> None:
     run.view(*view)
     assert rule in run.found()
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_what_was_rewound_is_shown(run: Run, lost: bool) -> None:
+    """Unless the server has lost the rewind."""
+    number = run.log.begin("rewind", keep=run.log.messages([RESULT])[0], life=1)
+    run.log.write("ack", k=number)
+    run.view(QUESTION, CALL, RESULT, have=3)
+    run.view(QUESTION, CALL, RESULT, ANSWER, have=3)
+    run.stored.pop()
+    run.write("faults.jsonl", *[{"kind": "last second lost", "t": time.monotonic()}] * lost)
+    assert run.found() == ({"lost"} if lost else {"lost", "invariant"})
 
 
 def test_a_session_that_is_still_due(run: Run) -> None:

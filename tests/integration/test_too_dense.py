@@ -10,7 +10,7 @@ import pytest
 from offturn import Compacted, CompactionClient, Session, Skipped
 from offturn.testing import FakeSummarizer
 from offturn_engine.tokens import Calibration
-from tests.integration.host import human, says, turns
+from tests.integration.host import calls, human, result, says, turns
 
 WINDOW = 14_000
 
@@ -78,16 +78,16 @@ async def test_the_sentence_has_the_numbers_of_the_provider(
     client: CompactionClient, redis: Any, reported: int, cause: bool
 ) -> None:
     """What system and tools take is said, and sizes are those of `Status` and of the provider, not of an estimate."""
-    session, model = client.session("s", format="openai-chat", window=WINDOW), FakeSummarizer()
+    once = {"failure.too_dense": 1}
+    session, model = client.session("s", format="openai-chat", window=WINDOW, overrides=once), FakeSummarizer()
     await session.record([human("Hello."), says("Hello, what is it?"), human("Look.")])
     view = await session.view()
     usage = {"prompt_tokens": reported, "completion_tokens": 4}
     await session.record([says("I have looked.")], usage=usage, view=view)
     if not cause:
         await session.record(turns("openai-chat", 1, size=20_000)[-1:])
-    while not (await session.status()).blocked:
-        await session.request()
-        await client.run_due(summarizer=model)
+    await session.request()
+    await client.run_due(summarizer=model)
 
     status = await session.status()
     apart = Calibration.model_validate_json(await redis.hget(session.key.key("meta"), "calibration")).overhead
@@ -190,14 +190,21 @@ async def test_unblock_lifts_a_hold(client: CompactionClient) -> None:
     assert (await session.status()).due
 
 
-async def test_a_paste_that_waits_for_its_answer_blocks_nothing(client: CompactionClient) -> None:
-    """It may not be covered while it waits; that is tried once, and as soon as it may be, it is."""
+@pytest.mark.parametrize("asked", [0, 4])
+async def test_a_paste_that_waits_for_its_answer_blocks_nothing(client: CompactionClient, asked: int) -> None:
+    """It may not be covered while it waits; that is tried once, and as soon as it may be, it is.
+
+    However often it is asked for meanwhile: the same again says nothing new.
+    """
     session, model = client.session("s", format="openai-chat", window=WINDOW), FakeSummarizer()
     await session.record(turns("openai-chat", 4))
     await session.record([human("Read this. " + "Line of a long log. " * 2_200)])
     assert (await session.status()).requirement == "hard"
     assert len(await client.run_due(summarizer=model)) == 1
     assert await client.run_due(summarizer=model) == []
+    for _ in range(asked):
+        await session.request()
+        assert len(await client.run_due(summarizer=model)) == 1
     status = await session.status()
     assert (status.requirement, status.due, status.blocked) == ("hard", False, "")
 
@@ -206,4 +213,23 @@ async def test_a_paste_that_waits_for_its_answer_blocks_nothing(client: Compacti
     [outcome] = await client.run_due(summarizer=model)
     assert isinstance(outcome, Compacted)
     await session.view()
+    assert (await session.status()).requirement == "none"
+
+
+async def test_the_steps_of_a_turn_about_a_paste_block_nothing(client: CompactionClient) -> None:
+    """Each makes the path longer, and none of them may cover the paste: nothing is paid, and the answer helps."""
+    session, model = client.session("s", format="openai-chat", window=8_000), FakeSummarizer()
+    await session.record([*turns("openai-chat", 24, size=1_500), human("Read this. " + "Line of a long log. " * 1_320)])
+    assert (await session.view()).kind == "emergency"
+    await client.run_due(summarizer=model)
+    paid = len(model.asked)
+    for number in range(5):
+        await session.record([calls("openai-chat", f"c{number}"), result("openai-chat", f"c{number}", "ok")])
+        await client.run_due(summarizer=model)
+    status = await session.status()
+    assert (status.requirement, status.blocked, len(model.asked)) == ("hard", "", paid)
+
+    await session.record([says("I have read it."), human("Go on."), says("I go on.")])
+
+    assert [type(one) for one in await client.run_due(summarizer=model)] == [Compacted]
     assert (await session.status()).requirement == "none"

@@ -39,7 +39,7 @@ def full(s: State, log: Sequence[Item]) -> Overfull | None:
 
 
 def turn(s: State, nonce: str) -> State:
-    return s._replace(revision=(s.revision[0] + 1, nonce), tried=0)
+    return s._replace(revision=(s.revision[0] + 1, nonce))
 
 
 def ask(s: State, *, broken: bool = False) -> tuple[State, bool]:

@@ -32,7 +32,7 @@ from offturn.store.state import Pace
 from offturn_engine.chain import link
 from offturn_engine.compaction import Compaction
 from offturn_engine.ranges import seqs_of
-from tests.protocol.changes import GENERATIONS_KEPT, full, grown, item_of, remember, turn, unpark, written
+from tests.protocol.changes import GENERATIONS_KEPT, ask, full, grown, item_of, remember, turn, unpark, written
 from tests.protocol.facts import (
     Gen,
     State,
@@ -199,8 +199,8 @@ def commit(
     based = gen(s, base)
     told = max(compaction.seen if claim and claim.note else 0, based.told if based else 0)
     new = Gen(number, op, s.epoch, base, s.current, compaction.provisional, covers, *sizes, told=told)
-    s = turn(s._replace(counter=number, gens=(*s.gens, new), current=number), op)
-    s = s._replace(served=max(s.served, claim.request_no)) if claim else s._replace(adopted=number)
+    s = turn(s._replace(counter=number, gens=(*s.gens, new), current=number, tried=0), op)
+    s = s._replace(served=max(s.served, claim.request_no)) if claim else ask(s._replace(adopted=number))[0]
     reply = Committed(number=number, revision=s.revision, adopted=s.adopted)
     return remember(forget(s), op, reply), reply
 

@@ -14,7 +14,7 @@ def mend(s: State, *, incarnation: int, nonce: str) -> tuple[State, MendReply]:
     ring = False
     if lost:
         gens = tuple(g._replace(replaces=nearest(s, g.replaces)) for g in s.gens if g.there)
-        s = s._replace(gens=gens, current=nearest(s, s.current), adopted=nearest(s, s.adopted), epoch=nonce)
+        s = s._replace(gens=gens, current=nearest(s, s.current), adopted=nearest(s, s.adopted), epoch=nonce, tried=0)
         s, ring = ask(turn(s, nonce))
     return s, Mended(lost=len(lost), current=s.current, adopted=s.adopted, ring=ring, request_no=s.request_no)
 

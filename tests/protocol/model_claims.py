@@ -35,6 +35,7 @@ from tests.protocol.facts import (
 from tests.protocol.model_bounds import unlist
 
 LATER = ("failed", "unavailable", "deferred")
+FRUITLESS = ("skipped", "no-gain", "resting")
 
 
 def rollback(s: State, *, op: str, incarnation: int, target: int) -> tuple[State, RollbackReply]:
@@ -97,6 +98,8 @@ def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]
     if not holds(s, claim):
         return s, Refused(why="fence")
     s = s._replace(leased=False, token="")
+    if outcome in FRUITLESS and claim.epoch != s.epoch:
+        outcome = "superseded"
     if outcome in LATER:
         s = _tried_again(s, outcome)
         return s, Finished(due=s.due, ring=False, request_no=s.request_no)
@@ -104,8 +107,9 @@ def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]
     if outcome != "superseded":
         s = s._replace(served=max(s.served, claim.request_no))
     if outcome in ("no-gain", "resting"):
+        again = 0 < s.tried == s.begun
         s = hold(s)._replace(tried=s.begun)
-        s = strike(s) if outcome == "no-gain" and pressure(s) >= s.thresholds[0] else s
+        s = strike(s) if outcome == "no-gain" and not again and pressure(s) >= s.thresholds[0] else s
     elif outcome in ("compacted", "pruned"):
         g = gen(s, s.current)
         s = s._replace(trial=g.at_tokens if g else None, starts=s.starts + s.automatic)

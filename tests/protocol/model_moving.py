@@ -83,7 +83,7 @@ def undo(
     gens = tuple(
         g._replace(tokens_after=shown_tokens, at_tokens=path_tokens) if g.number == kept else g for g in s.gens
     )
-    moved = s._replace(log=log, path=path, gens=gens, epoch=op, current=kept, adopted=shown)
+    moved = s._replace(log=log, path=path, gens=gens, epoch=op, current=kept, adopted=shown, tried=0)
     s, ring = ask(turn(moved, op))
     reply = Undone(
         revision=s.revision,
@@ -198,6 +198,7 @@ def redact(
         ops=ops,
         held=max(0, s.held - tokens),
         trial=None,
+        tried=0,
         note="",
         current=current,
         adopted=current if s.adopted in dropped else s.adopted,

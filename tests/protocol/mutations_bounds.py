@@ -86,5 +86,5 @@ BOUNDS_MUTATIONS = {
     "idle stays when switched off": ("record", "elseif broken and not ring then clear_due() end", "end", "idle-off"),
     "idle is called a threshold": ("claim", "silent() and 'idle' or", "false or", "idle-silence"),
     "deferred counts": ("finish", "set('attempts', math.max(0, num('attempts') - 1))", "", "deferred"),
-    "deferred is done": ("finish", "or a.outcome == 'deferred'\n", "\n", "deferred"),
+    "deferred is done": ("finish", "or outcome == 'deferred'\n", "\n", "deferred"),
 }

@@ -78,8 +78,8 @@ MUTATIONS = {
         "", "string.format('%d:%s', number, nonce)", "number .. ':'", "written-revision"
     ),
     "no hold": Mutation("finish", "  hold()\n", "", "no-gain-holds"),
-    "rests do not hold": Mutation("finish", " or a.outcome == 'resting' then", " then", "resting-holds"),
-    "rests strike": Mutation("finish", "a.outcome == 'no-gain' and pressure()", "pressure()", "resting-is-not-dense"),
+    "rests do not hold": Mutation("finish", " or outcome == 'resting' then", " then", "resting-holds"),
+    "rests strike": Mutation("finish", "outcome == 'no-gain' and not again", "not again", "resting-is-not-dense"),
     "hold over hard": Mutation("", "if size >= num('hard') then return 'hard' end", "", "hard-ignores-hold"),
     "attempts uncounted": Mutation("claim", "set('attempts', num('attempts') + 1)", "", "parked"),
     "adopts at any length": Mutation(
@@ -98,11 +98,11 @@ MUTATIONS = {
         "commit", "set('served', math.max(num('served'), a.claim.request_no))", "", "purged-with-all"
     ),
     "served falls": Mutation(
-        "finish", "math.max(num('served'), a.claim.request_no)", "a.claim.request_no", "withdrawn-stays"
+        "finish", "math.max(num('served'), a.claim.request_no)", "a.claim.request_no", "withdrawn-after-a-commit"
     ),
     "rollback without a hold": Mutation("rollback", "\nhold()\n", "\n"),
     "superseded serves": Mutation(
-        "finish", "if a.outcome ~= 'superseded' then set", "if true then set", "amend-by-claim"
+        "finish", "if outcome ~= 'superseded' then set", "if true then set", "amend-by-claim"
     ),
     "undo not once": Mutation("undo", "local known = once()", "local known = false", "undo-once"),
     "undo keeps the epoch": Mutation("undo", "set('epoch', a.op)", "", "no-epoch"),
@@ -166,6 +166,14 @@ MUTATIONS = {
         "finish", "set('tried', num('begun'))", "set('tried', num('path_tokens'))", "tried-before-it-grew"
     ),
     "tried under other settings": Mutation("configure", "set('tried', 0)", "", "tried-before-it-grew"),
+    "tried in another epoch": Mutation(
+        "finish", "fruitless and a.claim.epoch ~= s.epoch", "false", "tried-in-another-epoch"
+    ),
+    "asked in another epoch": Mutation("finish", "outcome == 'skipped' or ", "", "asked-in-another-epoch"),
+    "the same strikes again": Mutation("finish", " and not again", "", "asked-the-same-again"),
+    "adopted is new": Mutation("adopt", "turn(a.nonce)", "turn(a.nonce)\n  set('tried', 0)", "adopted-is-nothing-new"),
+    "emergency asks for nothing": Mutation("commit", "ring = ask()", "", "emergency-after-a-try"),
+    "emergency keeps what was tried": Mutation("commit", "set('tried', 0)\n", "", "emergency-after-a-try"),
     "breaker leaves requests open": Mutation(
         "", "set('served', num('request_no'))\n  set('blocked'", "set('blocked'", "too-dense"
     ),

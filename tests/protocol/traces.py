@@ -90,6 +90,10 @@ MORE = {
     ),
     "covers-less": Trace(3, "claim a; plan a; record h1; prepare h1; emergency h1; commit a = fuller"),
     "withdrawn-stays": Trace(2, "claim a; request h1; rollback h1 0; finish a skipped = done; claim b = idle"),
+    "withdrawn-after-a-commit": Trace(
+        2,
+        "claim a; plan a; commit a; request h1; rollback h1 0 = rolledback; finish a compacted = done; claim b = idle",
+    ),
     "hole": Trace(4, "claim a; plan a; commit a; undo h1; undo h1; record h1; rollback h1 1 = target"),
     "host-full": Trace(3, "prepare h1 full; emergency h1 = fence"),
     "host-twice": Trace(3, "prepare h1; prepare h2; emergency h1 = committed; emergency h2 = fuller"),
@@ -204,6 +208,24 @@ MORE = {
         4,
         "claim a; record h1; finish a no-gain = due; claim a; finish a no-gain = done; sweep = quiet; "
         "configure h1 1 2 = steered; claim a = claim",
+    ),
+    "tried-in-another-epoch": Trace(4, "claim a; configure h1 1 2 = steered; finish a no-gain = due; claim a = claim"),
+    "asked-in-another-epoch": Trace(
+        1, "request h1; claim a; undo h1 amend 1 = undone; finish a skipped = due; claim a; finish a no-gain = done"
+    ),
+    "asked-the-same-again": Trace(
+        4,
+        "claim a; finish a no-gain = done; request h1; claim a; finish a no-gain = done; request h1; claim a; "
+        "finish a no-gain = done; request h1; claim a = claim; finish a resting = done; record h1; claim a = claim",
+    ),
+    "adopted-is-nothing-new": Trace(
+        4,
+        "claim a; plan a; commit a; record h1 5; finish a compacted = due; claim a; finish a no-gain = done; "
+        "adopt h1 = adopted; sweep = quiet",
+    ),
+    "emergency-after-a-try": Trace(
+        4,
+        "record h1 9; claim a; finish a resting = done; prepare h1; emergency h1 = committed; sweep = due; claim a = claim",
     ),
     "unblock-lifts-holds": Trace(2, "claim a; finish a no-gain = done; unblock h1 = steered; sweep = due"),
     "providers-away": Trace(

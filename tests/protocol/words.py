@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from offturn.store.replies import Busy, Finished, Limited, Recorded, Refused, Reply
+from offturn.store.replies import Busy, Finished, Limited, Recorded, Refused, Reply, Undone
 
 
 def plain(reply: Reply | bool) -> Reply | bool:
     """Without what depends on the clock."""
     if isinstance(reply, Recorded):
         return replace(reply, unattended=False, at=0)
+    if isinstance(reply, Undone):
+        return replace(reply, at=0)
     return replace(reply, remaining_ms=0) if isinstance(reply, Busy | Limited) else reply
 
 

@@ -255,7 +255,7 @@ class RolledBack(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone(Reply):
-    """Another path is in place, under a new epoch; `adopted` is in force. `length` and `chain` are the log's."""
+    """Another path is in place, under a new epoch; `adopted` is in force. `length` and `chain` are the log's. `at`: as in Recorded."""
 
     revision: Revision
     current: int
@@ -266,6 +266,7 @@ class Undone(Reply):
     path_tokens: int
     ring: bool
     request_no: int
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,6 +76,7 @@ class Report:
         rows.append(("generations committed by workers", counts.get("generations", 0), self.plan.generations))
         names = (
             "emergencies",
+            "overflows",
             "sessions",
             "messages",
             "views",

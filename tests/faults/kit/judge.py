@@ -39,6 +39,7 @@ def judge(evidence: Evidence) -> tuple[list[Finding], Counter[str]]:
         findings += judge_events(evidence, session, stories)
         counts["generations"] += commits(stories, "worker")
         counts["emergencies"] += commits(stories, "host")
+        counts["overflows"] += sum(line["e"] == "overflow" for s in stories for line in s.lines)
         counts["messages"] += sum(line["e"] == "ack" and "seqs" in line for s in stories for line in s.lines)
         counts["sessions"] += 1
     findings += judge_workers(evidence)

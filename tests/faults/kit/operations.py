@@ -10,7 +10,6 @@ from tests.faults.kit.writer import GaveUp, Sent, Writer
 from tests.integration.host import human, says
 
 TOO_LONG = "prompt is too long: {} tokens > {} maximum"
-ALLOWED = 5_000  # tokens the provider takes; a limit that sinks for ever would leave no room for any view
 TINY = 4_000  # tokens of a window far below the session's
 
 
@@ -92,12 +91,16 @@ async def redact(writer: Writer) -> str:
 
 
 async def emergency(writer: Writer) -> str:
-    """The provider says "too long", and another model with a tiny window is asked."""
+    """The provider takes less than the session's window, and another model with a tiny window is asked.
+
+    A handle that has learnt so keeps to it, so that each has one overflow.
+    """
     async with writer.lock:
         sent = await writer.patiently(writer.session.view, fresh=True)
         await writer.heed(sent)
-        if sent.tokens > ALLOWED:
-            said = TOO_LONG.format(sent.tokens, ALLOWED)
+        if sent.tokens > writer.allowed:
+            writer.log.write("overflow", tokens=sent.tokens, allowed=writer.allowed)
+            said = TOO_LONG.format(sent.tokens, writer.allowed)
             error = {"error": {"type": "invalid_request_error", "message": said}}
             view = await writer.patiently(lambda: writer.session.overflow(error, sent=sent))
             writer.shown("view", view, passing=True)

@@ -13,13 +13,14 @@ from tests.faults.kit.evidence import Line, Story
 class Played:
     """The state of one writer after some lines. `path`: digests on the path, oldest first; `sure`: all of it is known.
 
-    `ever`: acknowledged in this life; `order`: place of every message this writer sent; `seqs`: what it was told.
+    `left`: when messages left the path, as the store had acknowledged. `ever`: acknowledged in this life; `order`: place of every message this writer sent; `seqs`: what it was told.
     """
 
     life: int = 1
     path: list[str] = field(default_factory=list)
     flying: dict[int, Line] = field(default_factory=dict)
     ever: set[str] = field(default_factory=set)
+    left: dict[str, float] = field(default_factory=dict)
     redacted: set[str] = field(default_factory=set)
     replaced: set[str] = field(default_factory=set)
     moved: set[str] = field(default_factory=set)  # lost by the server and sent again: their seqs are no one value
@@ -57,16 +58,21 @@ class Played:
                 self.ever.update(what["hs"])
                 self._told(what["hs"], line.get("seqs") or ())
             case "rewind":
-                del self.path[self.path.index(what["keep"]) + 1 :]
+                start = self.path.index(what["keep"]) + 1
+                for h in self.path[start:]:
+                    self.left[h] = line["t"]
+                del self.path[start:]
             case "amend":
                 self.path[self.path.index(what["old"])] = what["new"]
                 self.ever.add(what["new"])
                 self.replaced.add(what["old"])
+                self.left[what["old"]] = line["t"]
                 self.order[what["new"]] = self.order[what["old"]]
                 self._told([what["new"]], line.get("seqs") or ())
             case "redact":
                 self.path.remove(what["h"])
                 self.redacted.add(what["h"])
+                self.left[what["h"]] = line["t"]
             case "purge":
                 self._born()
 

@@ -82,6 +82,7 @@ class ViewJudge:
             yield from self._same_summary(line, summary)
         yield from self._nobodys(line, view, passing)
         yield from self._order(line, view)
+        yield from self._gone(line, played)
         if not line.get("told") and not any(flying["e"] != "send" for flying in played.flying.values()):
             yield from self._accounted(line, view, played, summary, passing)
             if not story.shared and not passing:
@@ -131,6 +132,12 @@ class ViewJudge:
                 continue
             yield "altered", f"a message that nobody sent: {h}"
 
+    def _gone(self, line: Line, played: Played) -> Iterator[tuple[str, str]]:
+        """Not even while the store is away: the writer has been told that it is done."""
+        for h in line["hs"]:
+            if h in played.left and not self._forgets(played.left[h], line["t"]):
+                yield "invariant", f"message {h} has left the path before and is shown"
+
     def _order(self, line: Line, view: list[Any]) -> Iterator[tuple[str, str]]:
         newest: dict[str, int] = {}
         shown: set[str] = set()
@@ -160,7 +167,9 @@ class ViewJudge:
         for h in played.path[: line["have"]]:
             if h in shown or h in changing or h in self.redacted:
                 continue
-            raw, seq = self.evidence.messages[h], self._seq(h, played)
+            raw = self.evidence.messages[h]
+            # A stale view counts what waits for the store by seqs that the store gives to others meanwhile.
+            seq = played.seqs.get(h) if line["stale"] else self._seq(h, played)
             if self.evidence.kinds[h] == "result" and set(wire.results(raw)) <= answered:
                 continue
             inside = None if covered is None or seq is None else any(low <= seq < high for low, high in covered)

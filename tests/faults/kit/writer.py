@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 PATIENCE = 60.0  # seconds a host goes on trying
 PAUSE = 0.15
+ALLOWED = (0.45, 0.55)  # of the window: views at which a job is due are larger
 NOT_RECORDED: tuple[type[OffturnError], ...] = tuple(
     error for name in ("NotRecorded",) if (error := getattr(offturn.errors, name, None)) is not None
 )
@@ -74,6 +75,8 @@ class Writer:
         self.session = client.session(spec.session, format=spec.format, window=spec.window)
         self._client = client
         self._random = random.Random(f"{seed} {spec.session} {spec.writer}")
+        share = random.Random(f"{seed} {spec.session} allowed").uniform(*ALLOWED)
+        self.allowed = int(spec.window * share)  # tokens the session's provider takes
         self._number = 0
         self._shown = ""
         self._tamper = tamper

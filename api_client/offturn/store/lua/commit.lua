@@ -24,10 +24,13 @@ set('counter', number)
 set('g:' .. number, cjson.encode(g))
 set('current', number)
 turn(a.op)
+set('tried', 0)
+local ring = false
 if a.claim then
   set('served', math.max(num('served'), a.claim.request_no))
 else
   set('adopted', number)
+  ring = ask()
 end
 save()
 
@@ -37,6 +40,7 @@ event('committed', {
   generation = number, base = a.base, replaces = current, method = g.method, reason = g.reason,
   provisional = g.provisional, tokens_after = g.tokens_after, by = a.claim and 'worker' or 'host',
 })
+rung(ring)
 
 -- forget the oldest beyond the limit: those not in force and not replaced by what is go first
 local kept, ancestor = {}, {}

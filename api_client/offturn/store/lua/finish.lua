@@ -1,29 +1,35 @@
--- Release a lease and recompute due from the session's state, in one step. The outcome only adds a hold or a strike.
--- a: claim {incarnation, fence, token, request_no}, outcome, backoff_ms, detail
+-- Release a lease and recompute due from the session's state, in one step. The outcome only adds a hold or a strike, and
+-- not that of a job which found nothing to do in an epoch that is over: what is there now is something else.
+-- a: claim {incarnation, epoch, fence, token, request_no}, outcome, backoff_ms, detail
 if gone(a.claim.incarnation) then return reply('gone') end
 if not holds(a.claim) then return reply('refused', {why = 'fence'}) end
 
 -- tried again later: an attempt is given back where the session is not to blame
-local later = a.outcome == 'failed' or a.outcome == 'unavailable' or a.outcome == 'deferred'
+local outcome = a.outcome
+local later = outcome == 'failed' or outcome == 'unavailable' or outcome == 'deferred'
+local fruitless = outcome == 'skipped' or outcome == 'no-gain' or outcome == 'resting'
+local past = fruitless and a.claim.epoch ~= s.epoch
+if past then outcome = 'superseded' end
 local struck = num('strikes')
 -- a full server has to let go of a session: what frees room comes first, and a script that began so goes on
 redis.call('HDEL', META, 'token')
 set('leased_until', 0)
 set('token', '')
-if a.outcome == 'failed' then
-  ended(a.detail.kind or a.outcome, a.detail.worker or '')
+if outcome == 'failed' then
+  ended(a.detail.kind or outcome, a.detail.worker or '')
 elseif later then
   set('attempts', math.max(0, num('attempts') - 1))
-  if a.outcome == 'unavailable' then set('failures', num('failures') + 1) end
+  if outcome == 'unavailable' then set('failures', num('failures') + 1) end
 else
   unpark()
-  if a.outcome ~= 'superseded' then set('served', math.max(num('served'), a.claim.request_no)) end
+  if outcome ~= 'superseded' then set('served', math.max(num('served'), a.claim.request_no)) end
 end
-if a.outcome == 'no-gain' or a.outcome == 'resting' then
+if outcome == 'no-gain' or outcome == 'resting' then
+  local again = num('tried') > 0 and num('tried') == num('begun') -- on request: it says nothing new
   hold()
   set('tried', num('begun'))
-  if a.outcome == 'no-gain' and pressure() >= num('soft') then strike() end
-elseif a.outcome == 'compacted' or a.outcome == 'pruned' then
+  if outcome == 'no-gain' and not again and pressure() >= num('soft') then strike() end
+elseif outcome == 'compacted' or outcome == 'pruned' then
   local g = gen(num('current'))
   set('trial', g and g.at_tokens or '')
   if s.automatic == '1' then
@@ -43,8 +49,9 @@ else
   pending = wanted()
   if pending then due_now() else clear_due() end
 end
-local told = {outcome = a.outcome, request = a.claim.request_no, served = num('served'), due = pending}
+local told = {outcome = outcome, request = a.claim.request_no, served = num('served'), due = pending}
 for field, value in pairs(a.detail) do told[field] = value end
+if past then told.outcome, told.reason = outcome, 'epoch' end
 event('finished', told)
 if blocked() and num('strikes') > struck then opened() end
 return reply('finished', {

@@ -98,7 +98,6 @@ local function leased() return num('leased_until') > now end
 local function turn(nonce)
   local number = tonumber(string.match(s.revision, '^%d+')) + 1
   set('revision', string.format('%d:%s', number, nonce))
-  set('tried', 0)
 end
 
 -- the log: its chain hash at n stands for entries 0 .. n-1

@@ -32,6 +32,7 @@ if #fields > 0 then
   set('adopted', nearest(num('adopted')))
   set('epoch', a.nonce)
   turn(a.nonce)
+  set('tried', 0)
   ring = ask()
   save()
   rung(ring)

@@ -93,6 +93,7 @@ if dropped[num('adopted')] then set('adopted', current) end
 set('redactions', num('redactions') + 1)
 set('epoch', a.op)
 turn(a.op)
+set('tried', 0)
 local ring = ask()
 save()
 rung(ring)

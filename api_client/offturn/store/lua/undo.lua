@@ -50,6 +50,7 @@ set('current', number)
 set('adopted', shown)
 set('epoch', a.op)
 turn(a.op)
+set('tried', 0)
 if bytes > 0 then weigh(bytes, length) end
 set('log_len', length)
 set('chain', chain)
@@ -63,5 +64,5 @@ rung(ring)
 event(#a.entries > 0 and 'amended' or 'rewound', {generation = number, seq = length - 1, tokens = a.path_tokens})
 return remember(reply('undone', {
   revision = s.revision, current = number, adopted = shown, length = length, chain = s.chain, path = path, path_tokens = a.path_tokens,
-  ring = ring, request_no = num('request_no'),
+  ring = ring, request_no = num('request_no'), at = now,
 }))
