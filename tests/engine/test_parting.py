@@ -54,4 +54,4 @@ def test_a_second_compaction_measures_what_the_first_one_shows() -> None:
     found = planned(grown, PRUNED, PRUNED.limits(WINDOW), base=base, reason="manual")
     assert isinstance(found, Summarise)
     assert found.draft.split is not None
-    assert found.draft.split.cover == ((1, 4),), "the head decays"
+    assert found.draft.split.cover == ((1, 4), (834, 838)), "the head, which decays, and the oldest turn of the tail"
