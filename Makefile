@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test faults lint policy-mutants docs lock clean
+.PHONY: setup demo test faults lint policy-mutants bench-peers docs lock clean
 
 setup: .venv/.installed
 
@@ -34,6 +34,10 @@ lint: setup
 policy-mutants: setup
 	@$(BIN)/python -m tests.policies.mutate $(ARGS)
 
+# Rule B1 beside the published hermes-agent, installed into .venv-peers; needs a package index and ../shared/peers.
+bench-peers: setup
+	@$(BIN)/python -m benchmarks.peers.hermes $(ARGS)
+
 # docs/policies.md and its tables, from the presets.
 docs: setup
 	@$(BIN)/python -m tests.policies.page
@@ -44,4 +48,4 @@ lock:
 	uv pip compile pyproject.toml --extra local --group dev -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-dev.lock
 
 clean:
-	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-peers dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

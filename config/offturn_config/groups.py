@@ -58,8 +58,10 @@ class Trigger(Group):
     minimum_growth: Amount = Field(description="growth before an automatic trigger fires again")
     minimum_interval: Count = Field(default=0, description="seconds between two automatic compactions")
     most_per_hour: Count = Field(default=0, description="automatic compactions per session and hour; 0: no limit")
-    estimator: Literal["calibrated", "bytes4"] = Field(
-        default="calibrated", description="how a view is measured: estimates corrected by usage, or bytes / 4"
+    estimator: Literal["calibrated", "bytes4", "chars4"] = Field(
+        default="calibrated",
+        description="how a view is measured: estimates corrected by usage; bytes / 4; or characters / 4 and ten tokens "
+        "for each message",
     )
     largest_result: Annotated[int, Field(ge=10_000, strict=True)] = Field(
         default=10_000,
@@ -86,9 +88,10 @@ class Size(Group):
 class Prune(Group):
     """What is cut without a model."""
 
-    style: Literal["off", "placeholder", "one-line", "head-tail", "hidden"] = Field(
-        description="a cleared result becomes: a fixed text; one line (tool, target, exit code, size); its telling "
-        "lines; or its whole message leaves the view with its partners"
+    style: Literal["off", "placeholder", "one-line", "tool-line", "head-tail", "hidden"] = Field(
+        description="a cleared result becomes: a fixed text; one line (tool, target, exit code, size, handle); the "
+        "shorter line of Hermes Agent, without a handle; its telling lines; or its whole message leaves the view with "
+        "its partners"
     )
     placeholder: str = Field(default="", description="the fixed text of style placeholder, and of clearing tiers")
     minimum_characters: Count = Field(description="results up to this length stay")
@@ -96,9 +99,14 @@ class Prune(Group):
     argument_characters: Count = Field(
         description="strings in call arguments above this are shrunk inside the JSON; 0: arguments stay"
     )
+    argument_total: Count = Field(default=0, description="arguments of a call up to this length in all stay")
     deduplicate: bool = Field(description="of equal results only the newest stays")
+    deduplicate_tail: bool = Field(
+        default=False, description="also where the older one is in the tail, before the current turn"
+    )
     minimum_gain: Amount = Field(description="what pruning must free, else it is left alone (cache economics)")
     protected_tokens: Amount = Field(default=0, description="newest tokens that are never pruned, beside the tail")
+    protected_messages: Count = Field(default=0, description="newest messages that are never pruned")
     protected_results: Count = Field(default=0, description="newest results that are never pruned")
     protected_turns: Count = Field(default=0, description="newest turns that are never pruned")
     never: tuple[str, ...] = Field(default=(), description="tools whose results are never pruned")
@@ -132,6 +140,17 @@ class Boundary(Group):
     tail_messages: Count = Field(default=0, description="newest messages that stay whatever their size")
     tail_overrun: Annotated[float, Field(ge=1, le=2)] = Field(
         default=1.0, description="the tail may be this many times its size where a whole group needs it"
+    )
+    tail_edge: Literal["outside", "inside"] = Field(
+        default="outside", description="the tool group in which the tail's size is reached stays outside it, or inside"
+    )
+    tail_measured: Literal["raw", "pruned"] = Field(
+        default="raw",
+        description="pruned: prune first, all but the tail by its size before that, then fill the tail by what is left",
+    )
+    always_cut: bool = Field(
+        default=False,
+        description="where all would fit into the tail with its overrun it ends at its plain size, and something is covered",
     )
     tail_turns: Count | None = Field(default=None, description="the tail goes back at most this many turns; none: any")
     last_human: bool = Field(default=True, description="the tail reaches back to the last human message")

@@ -48,6 +48,7 @@ class Limits:
 
 def resolve(policy: Policy, window: int, max_output: int) -> Limits:
     """Raises InvalidPolicy, with the numbers, for a window and policy that cannot work together."""
+    _refuse_contradictions(policy)
     usable = _usable(window, max_output)
     trigger, size, after = policy.trigger, policy.size, policy.after
     soft = _soft(policy, window, usable)
@@ -165,6 +166,19 @@ def _usable(window: int, max_output: int) -> int:
             "give a larger window or a smaller max_output"
         )
     return window - max_output
+
+
+def _refuse_contradictions(policy: Policy) -> None:
+    name, prune = f"policy {policy.name!r}", policy.prune
+    if prune.deduplicate_tail and not prune.deduplicate:
+        raise InvalidPolicy(
+            f"{name}: prune.deduplicate_tail does nothing without prune.deduplicate: set both, or neither"
+        )
+    if policy.boundary.tail_measured == "pruned" and (policy.gate != "always_summarise" or prune.style == "hidden"):
+        raise InvalidPolicy(
+            f"{name}: boundary.tail_measured = 'pruned' needs gate = 'always_summarise' and a prune.style that edits, got "
+            f"{policy.gate!r} and {prune.style!r}: where not all is pruned, the tail has no such size"
+        )
 
 
 def _refuse_impossible(policy: Policy, limits: Limits) -> None:

@@ -31,8 +31,10 @@ class Split:
 class Shape:
     """What of a path stays visible. Sizes are in estimate units.
 
-    tail: newest tokens, in whole units; `overrun` times as much where a unit needs it. messages: newest ones that stay
-    whatever their size. turns: the tail goes back at most so many. turn: the current turn stays up to this size.
+    tail: newest tokens, in whole units; `overrun` times as much where a unit needs it. edge: does the tool group in which
+    that size is reached stay too? always: where all would fit with the overrun, the tail starts where its plain size is
+    exceeded, and one unit at least is covered. messages: newest ones that stay whatever their size. turns: the tail goes
+    back at most so many. turn: the current turn stays up to this size.
     system: room for system messages behind the head. head: messages after the system prompt.
     human: room for human messages that stay, newest first.
     """
@@ -43,6 +45,8 @@ class Shape:
     head: int = 0
     human: int = 0
     overrun: float = 1.0
+    edge: bool = False
+    always: bool = False
     messages: int = 0
     turns: int | None = None
 
@@ -50,10 +54,7 @@ class Shape:
 def split(path: Sequence[Message], covered: Ranges, shape: Shape) -> Split:
     """Cover all but head and tail."""
     legal = legal_cut_points(path)
-    start = _walk_back(path, legal, int(shape.tail * shape.overrun))
-    if shape.turns is not None:
-        start = max(start, _turn_start(path, legal, shape.turns))
-    start = min(start, max((i for i in legal if i <= len(path) - shape.messages), default=0))
+    start = _tail_start(path, covered, legal, shape)
     asked = last_unanswered(path)
     if asked is not None and asked < start and sum(m.tokens for m in path[asked:]) <= shape.turn:
         start = max(i for i in legal if i <= asked)
@@ -95,6 +96,22 @@ def _system(path: Sequence[Message], budget: int) -> set[int]:
     return kept
 
 
+def _tail_start(path: Sequence[Message], covered: Ranges, legal: Sequence[int], shape: Shape) -> int:
+    """Where the tail starts by its size, its turns and its messages."""
+    newest = max(0, len(path) - shape.messages)
+    first = _first_to_cover(path, covered, shape) if shape.always else -1
+    start = _walk_back(path, legal, int(shape.tail * shape.overrun))
+    if shape.turns is not None:
+        start = max(start, _turn_start(path, legal, shape.turns))
+    start = min(start, newest)
+    if start <= first:
+        start = min(_exceeding(path, shape.tail), newest)
+    if start <= first:
+        start = max(newest, first + 1)
+    start = _aligned(path, legal, start, edge=shape.edge)
+    return start if start > first else next((i for i in legal if i > first), start)
+
+
 def _walk_back(path: Sequence[Message], legal: Sequence[int], budget: int) -> int:
     """The earliest legal cut whose tail fits the budget; the last unit stays whatever its size."""
     start, size, end = legal[-1], 0, len(path)
@@ -105,6 +122,31 @@ def _walk_back(path: Sequence[Message], legal: Sequence[int], budget: int) -> in
             break
         start = i
     return start
+
+
+def _exceeding(path: Sequence[Message], budget: int) -> int:
+    """Where the fewest newest messages that exceed the budget start; 0 where all of them do not."""
+    size = 0
+    for i in range(len(path) - 1, -1, -1):
+        size += path[i].tokens
+        if size > budget:
+            return i
+    return 0
+
+
+def _aligned(path: Sequence[Message], legal: Sequence[int], start: int, *, edge: bool) -> int:
+    """The nearest legal cut at or before `start`; with `edge` not right behind a tool group: that is then inside."""
+    found = max((i for i in legal if i <= start), default=0)
+    if not edge or found < start or not found:
+        return found
+    before = max(i for i in legal if i < found)
+    return before if any(m.calls for m in path[before:found]) else found
+
+
+def _first_to_cover(path: Sequence[Message], covered: Ranges, shape: Shape) -> int:
+    """Index of the first message behind the head that is not covered yet; the end where there is none."""
+    kept = _head(path, shape.head) | {i for i, m in enumerate(path) if m.origin == "system" or contains(covered, m.seq)}
+    return next((i for i in range(len(path)) if i not in kept), len(path))
 
 
 def _human(path: Sequence[Message], budget: int) -> set[int]:

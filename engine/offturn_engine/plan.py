@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from offturn_config.groups import Amount
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
-from offturn_engine.boundaries import Shape, Split, including, least_tail, split
+from offturn_engine.boundaries import Split, including, least_tail
 from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Opaque, Reason, Sections, Spent
 from offturn_engine.draft import Candidate, Draft, assemble, floor, human_tokens
 from offturn_engine.errors import CannotFit
@@ -28,14 +27,14 @@ from offturn_engine.managed import compacted_in_band
 from offturn_engine.messages import Edit, Message
 from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of
 from offturn_engine.outcome import BELOW_TRIGGER, NO_GAIN, NOTHING_TO_COVER, RESTING, TOO_DENSE
+from offturn_engine.parting import part, protected, prune_draft, shape, visible, worth
 from offturn_engine.prompt import output_cap
-from offturn_engine.protect import newest, with_newest_results
+from offturn_engine.protect import with_newest_results
 from offturn_engine.prune import merged, prune
 from offturn_engine.ranges import Ranges, contains
 from offturn_engine.render import render
 from offturn_engine.restore import Allowance, allowance, restores
 from offturn_engine.tiers import Estimates, levels, tier
-from offturn_engine.tokens import text_estimate
 
 HEAD_TRIMMED = "head_trimmed"
 """The concession that counts messages nobody summarised: they left the view, or the summarizer's request."""
@@ -105,12 +104,12 @@ def plan(
     if reason == "phase" and (unwanted := _no_phase(before, policy, limits)):
         return Skip(unwanted)
     goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
-    parts = including(_split(path, base, policy, limits), path, base.covered, least)
+    parts = including(part(draft, policy, limits), path, base.covered, least)
     early = _early(draft, parts, policy, limits, failures)
     if early is not None:
         return early
     asked = policy.gate == "always_summarise" and parts.cover
-    pruned, freed = _pruned(draft, parts, policy, limits, None if asked else before - goal)
+    pruned, freed = prune_draft(draft, parts, policy, limits, None if asked else before - goal)
     if not asked and (before - freed <= goal or not parts.cover):
         candidate = assemble(pruned)
         saved = before - candidate.rendering.tokens
@@ -198,9 +197,9 @@ def emergency(path: Sequence[Message], base: Compaction, fmt: Format, *, policy:
     Where pruning before the tail brings it to the soft level nothing more is covered: the next messages find room.
     """
     draft = replace(_draft(path, base, fmt, policy, limits, "overflow"), provisional=True)
-    parts = _split(path, base, policy, limits)
+    parts = part(draft, policy, limits)
     goal = min(limits.soft, limits.usable)
-    pruned, freed = _pruned(draft, parts, policy, limits, draft.tokens_before - goal)
+    pruned, freed = prune_draft(draft, parts, policy, limits, draft.tokens_before - goal)
     if freed and draft.tokens_before - freed <= goal:
         candidate = assemble(pruned)
         if candidate.rendering.tokens <= goal:
@@ -256,30 +255,6 @@ def _draft(
     )
 
 
-def _split(path: Sequence[Message], base: Compaction, policy: Policy, limits: Limits) -> Split:
-    return split(path, base.covered, shape(policy, limits, first=not base.covered))
-
-
-def shape(policy: Policy, limits: Limits, *, first: bool) -> Shape:
-    """What stays visible beside a summary; `first`: nothing was covered before."""
-    rules = policy.boundary
-    return Shape(
-        tail=limits.tail,
-        turn=limits.target // 2 if rules.last_human else 0,
-        system=limits.tail,
-        head=rules.head_messages if first or not rules.head_decays else 0,
-        human=limits.human if policy.human.placement == "messages" else 0,
-        overrun=rules.tail_overrun,
-        messages=rules.tail_messages,
-        turns=rules.tail_turns,
-    )
-
-
-def worth(amount: Amount, view: int) -> float:
-    """A share of a view in tokens, or the tokens that were named."""
-    return view * amount if isinstance(amount, float) else amount
-
-
 def _no_phase(before: int, policy: Policy, limits: Limits) -> str:
     """Why the end of a phase is no reason; "" where it is one."""
     if not policy.trigger.phase:
@@ -304,24 +279,9 @@ def _level(policy: Policy, limits: Limits) -> int:
     return limits.soft if policy.gate == "if_above_trigger" else limits.target
 
 
-def _pruned(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: int | None) -> tuple[Draft, int]:
-    """The draft after pruning, and the tokens that frees (estimated); None: all that may go goes."""
-    rules = policy.prune
-    visible = [m for m in draft.path if not contains(draft.base.covered, m.seq)]
-    protected = {m.seq for m in draft.path[parts.tail :]} | newest(visible, rules, limits.protected)
-    if rules.style == "hidden":
-        gone, freed = hidden(visible, policy=rules, keep=protected)
-        enough = freed > worth(rules.minimum_gain, draft.tokens_before)
-        return (replace(draft, split=Split(gone, parts.tail)), freed) if enough else (draft, 0)
-    edited = {(e.seq, e.part): e for e in draft.edits}
-    measure = text_estimate(policy.trigger.estimator)
-    report = prune(visible, policy=rules, protected=protected, edited=edited, goal=goal, estimate=measure)
-    return replace(draft, edits=merged((*draft.edits, *report.edits))), report.freed
-
-
 def _step(draft: Draft, parts: Split, policy: Policy, limits: Limits) -> Skip | PruneOnly:
     """Below the trigger: prune all that may go, but only once that frees the minimum gain (cache-friendly steps)."""
-    pruned, freed = _pruned(draft, parts, policy, limits, None)
+    pruned, freed = prune_draft(draft, parts, policy, limits, None)
     least = _least_gain(policy, draft.tokens_before)
     if freed < least:
         return Skip(RESTING)
@@ -338,7 +298,7 @@ def _least_gain(policy: Policy, view: int) -> float:
 def _tiered(draft: Draft, parts: Split, policy: Policy, limits: Limits, failures: int) -> Skip | PruneOnly | None:
     """What the tiers before the summary make of a view that has grown to the trigger; None: a summary is needed."""
     base, before = draft.base, draft.tokens_before
-    pruned, freed = _pruned(draft, parts, policy, limits, before - limits.target)
+    pruned, freed = prune_draft(draft, parts, policy, limits, before - limits.target)
     cleared = assemble(pruned) if freed else None
     hiding = _without_uses(pruned, parts, policy, limits) if policy.tiers.clear_uses else None
     sizes = Estimates(
@@ -363,14 +323,13 @@ def _tiered(draft: Draft, parts: Split, policy: Policy, limits: Limits, failures
 def _without_uses(pruned: Draft, parts: Split, policy: Policy, limits: Limits) -> Candidate | None:
     """The view without whole old groups and old reasoning, down to the target (rule K5); None where nothing goes."""
     rules = policy.prune.model_copy(update={"style": "off", "reasoning": "drop", "argument_characters": 0})
-    visible = [m for m in pruned.path if not contains(pruned.base.covered, m.seq)]
-    protected = {m.seq for m in pruned.path[parts.tail :]} | newest(visible, rules, limits.protected)
+    shown, keep = visible(pruned), protected(pruned, parts, policy, limits)
     edited = {(e.seq, e.part): e for e in pruned.edits}
-    thoughts = prune(visible, policy=rules, protected=protected, edited=edited)
+    thoughts = prune(shown, policy=rules, protected=keep, edited=edited)
     draft = replace(pruned, edits=merged((*pruned.edits, *thoughts.edits)))
     over = render(draft.path, draft.base.model_copy(update={"edits": draft.edits}), draft.fmt).tokens - limits.target
-    kept = protected | with_newest_results(visible, rules)
-    gone, freed = hidden(visible, policy=rules, keep=kept, goal=over)
+    kept = keep | with_newest_results(shown, rules)
+    gone, freed = hidden(shown, policy=rules, keep=kept, goal=over)
     if not thoughts.edits and not freed:
         return None
     return assemble(replace(draft, split=Split(gone, parts.tail)) if gone else draft)

@@ -12,11 +12,11 @@ from offturn_engine.tools import plain_name, reproducible
 
 
 def newest(messages: Sequence[Message], policy: Prune, tokens: int) -> set[int]:
-    """Seqs that must stay as they are: the newest `tokens` tokens and the newest turns, whole messages."""
+    """Seqs that must stay as they are: the newest `tokens` tokens, messages and turns, whole messages."""
     found: set[int] = set()
     turns = size = 0
     for message in reversed(messages):
-        if size >= tokens and turns >= policy.protected_turns:
+        if size >= tokens and len(found) >= policy.protected_messages and turns >= policy.protected_turns:
             break
         found.add(message.seq)
         size += message.tokens

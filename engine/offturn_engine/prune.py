@@ -23,6 +23,7 @@ from offturn_engine.results import failed
 from offturn_engine.stubs import UNKNOWN, duplicate, failure, is_stub, stub
 from offturn_engine.telling import telling
 from offturn_engine.tokens import estimate_text
+from offturn_engine.tool_line import CUT, DUPLICATE, tool_line
 
 DEEPEST = 50  # nesting levels of arguments that are looked into
 PRESSED_ARGUMENTS = 500  # characters of a string in a call's arguments that stay where a view must fit
@@ -47,11 +48,13 @@ def prune(
     edited: Mapping[tuple[int, int], Edit],
     goal: int | None = None,
     estimate: Callable[[str], int] = estimate_text,
+    untouched: Collection[int] = (),
 ) -> Pruning:
     """Cut in the policy's order until `goal` tokens are freed. Each edit makes its part smaller.
 
-    `protected` are seqs that must stay as they are; parts named by `edited` (seq, part) are skipped, but a result that
-    only lost its images may still be cleared. Without a goal everything that may be cut is cut. `estimate`: of a text.
+    `protected` are seqs that must stay as they are; a policy may take duplicates from all of them but those `untouched`.
+    Parts named by `edited` (seq, part) are skipped, but a result that only lost its images may still be cleared. Without
+    a goal everything that may be cut is cut. `estimate`: of a text.
     """
     off_limits = frozenset(protected)
     cutter = _Cutter(messages, policy, off_limits, edited, estimate)
@@ -59,13 +62,16 @@ def prune(
     half = len(open_to_edits) // 2 if policy.order == "late-half" else 0
     edits: tuple[Edit, ...] = ()
     freed = 0
-    for indexes in (open_to_edits[half:], open_to_edits[:half]):
-        for rule in cutter.rules:
-            for together, gain in (found for i in indexes for found in rule(i)):
-                if goal is not None and freed >= goal:
-                    return Pruning(merged(edits), freed)
-                edits += together
-                freed += gain
+    passes = [(rule, part) for part in (open_to_edits[half:], open_to_edits[:half]) for rule in cutter.rules]
+    if policy.deduplicate and policy.deduplicate_tail:
+        tail = [i for i, m in enumerate(messages) if m.seq in off_limits and m.seq not in untouched]
+        passes.append((cutter.duplicates, tail))
+    for rule, indexes in passes:
+        for together, gain in (found for i in indexes for found in rule(i)):
+            if goal is not None and freed >= goal:
+                return Pruning(merged(edits), freed)
+            edits += together
+            freed += gain
     return Pruning(merged(edits), freed)
 
 
@@ -119,7 +125,7 @@ class _Cutter:
             rule
             for rule, wanted in (
                 (self._left_out, bool(self._reasoning or self._images)),
-                (self._duplicates, policy.deduplicate),
+                (self.duplicates, policy.deduplicate),
                 (self._cleared, clears),
                 (self._arguments, policy.argument_characters > 0),
             )
@@ -148,13 +154,14 @@ class _Cutter:
             if not places & (self._done | self._without_images):
                 yield edits, gain
 
-    def _duplicates(self, i: int) -> Iterator[Gain]:
+    def duplicates(self, i: int) -> Iterator[Gain]:
+        """The message's results whose text a newer one has."""
         message = self._messages[i]
         for part, result in self._results(message):
             newest = self._newest.get(result.text, (i, part))
             if newest == (i, part) or not self._may(i, part):
                 continue
-            text = duplicate(self._call(i, part), result, message.seq, _part(message, part), self._handle(newest))
+            text = self._refers(self._call(i, part), result, message.seq, _part(message, part), newest)
             yield from self._replace(
                 message, part, result.text, Edit(seq=message.seq, part=part, rule="duplicate", text=text)
             )
@@ -169,11 +176,18 @@ class _Cutter:
                 message, part, result.text, Edit(seq=message.seq, part=part, rule="stub", text=text)
             )
 
+    def _refers(self, call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None, newest: Place) -> str:
+        if self._policy.style == "tool-line":
+            return DUPLICATE
+        return duplicate(call, result, seq, part, self._handle(newest))
+
     def _stand_in(self, call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None) -> str:
         policy = self._policy
         if policy.style == "placeholder":
             lines = failure(result.text, policy.failure_lines) if policy.failure_lines and failed(result, call) else []
             return "\n".join([policy.placeholder, *lines])
+        if policy.style == "tool-line":
+            return tool_line(call, result)
         made = telling if policy.style == "head-tail" else stub
         return made(call, result, seq, part, policy)
 
@@ -193,11 +207,20 @@ class _Cutter:
         for part, call in calls:
             if (message.seq, part) in self._done or call.arguments is None:
                 continue
+            if len(call.source) <= self._policy.argument_total:
+                continue
             name = handle(message.seq, part if len(calls) > 1 else None)
-            small = shrink(call.arguments, self._policy.argument_characters, name)
+            small = shrink(call.arguments, self._policy.argument_characters, self._cut(name))
             gain = self._gain(arguments_text(call.arguments), arguments_text(small))
             if gain:
                 yield (Edit(seq=message.seq, part=part, rule="arguments", arguments=small),), gain
+
+    def _cut(self, name: str) -> Callable[[str], str]:
+        """How a long string of arguments is cut; `name`: the handle of its call."""
+        limit = self._policy.argument_characters
+        if self._policy.style == "tool-line":
+            return lambda text: _shorter(text, text[:limit], CUT)
+        return lambda text: _shorter(text, text[: limit // 2], _missing(text, limit // 2, name))
 
     def _call(self, i: int, part: int) -> ToolCallPart:
         place = self._pairs.call_of.get((i, part))
@@ -222,23 +245,24 @@ def arguments_text(arguments: Json) -> str:
         return ""
 
 
-def shrink(value: Json, limit: int, name: str, depth: int = 0) -> Json:
-    """The same JSON value with each string above `limit` characters cut to its head and a marker.
-
-    The marker says how much is missing and the handle it is recalled by; a string the marker would not make shorter stays.
-    """
+def shrink(value: Json, limit: int, cut: Callable[[str], str], depth: int = 0) -> Json:
+    """The same JSON value with each string above `limit` characters cut."""
     if isinstance(value, str):
-        return _head(value, limit, name) if len(value) > limit else value
+        return cut(value) if len(value) > limit else value
     if depth >= DEEPEST:
         return value
     if isinstance(value, Mapping):
-        return {k: shrink(v, limit, name, depth + 1) for k, v in value.items()}
+        return {k: shrink(v, limit, cut, depth + 1) for k, v in value.items()}
     if isinstance(value, list):
-        return [shrink(v, limit, name, depth + 1) for v in value]
+        return [shrink(v, limit, cut, depth + 1) for v in value]
     return value
 
 
-def _head(text: str, limit: int, name: str) -> str:
-    head = text[: limit // 2]
-    marker = f"… [{len(text) - len(head):,} of {len(text):,} characters omitted · recall {name}]"
+def _missing(text: str, kept: int, name: str) -> str:
+    """The marker that says how much is missing and the handle it is recalled by."""
+    return f"… [{len(text) - kept:,} of {len(text):,} characters omitted · recall {name}]"
+
+
+def _shorter(text: str, head: str, marker: str) -> str:
+    """Head and marker; a string they would not make shorter stays."""
     return head + marker if len(head) + len(marker) < len(text) else text

@@ -12,15 +12,13 @@ import re
 from collections.abc import Callable
 from math import ceil, floor
 from statistics import median, median_low
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from offturn_engine.compaction import Record
 from offturn_engine.messages import Json
 
 Estimate: TypeAlias = Callable[[Json], int]
 """Tokens of a raw message of any format."""
-
-Estimator = Literal["calibrated", "bytes4"]
 
 PER_BYTE = 0.225
 PER_DIGIT = 0.56
@@ -83,32 +81,15 @@ def estimate_message(raw: Json) -> int:
 
     Signatures are not seen by the model and cost nothing; encrypted reasoning costs what its text may have cost.
     """
+    text, frame = text_and_frame(raw)
+    return frame + estimate_text(text)
+
+
+def text_and_frame(raw: Json) -> tuple[str, int]:
+    """What is measured as text in a raw message of any format, and the tokens of all else in it."""
     texts: list[str] = []
     frame = MESSAGE + _walk(raw, texts)
-    return frame + estimate_text("\n".join(texts))
-
-
-BYTES_PER_TOKEN = 4
-
-
-def bytes4_message(raw: Json) -> int:
-    """The same by the rule of thumb of policies with `trigger.estimator = "bytes4"`: UTF-8 bytes of the texts / 4.
-
-    It reads a third low on code and logs; those policies were tuned with it. Source: rule K1.
-    """
-    texts: list[str] = []
-    frame = MESSAGE + _walk(raw, texts)
-    return frame + bytes4_text("\n".join(texts))
-
-
-def bytes4_text(text: str) -> int:
-    """UTF-8 bytes / 4."""
-    return ceil(len(text.encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)
-
-
-def text_estimate(estimator: Estimator) -> Callable[[str], int]:
-    """How a policy measures a text."""
-    return bytes4_text if estimator == "bytes4" else estimate_text
+    return "\n".join(texts), frame
 
 
 def estimate_json(value: Json) -> int:

@@ -12,7 +12,8 @@ from math import ceil
 from typing import Literal
 
 from offturn_config.limits import Limits
-from offturn_engine.tokens import Calibration, Estimator
+from offturn_engine.rules_of_thumb import Estimator
+from offturn_engine.tokens import Calibration
 
 Requirement = Literal["none", "soft", "hard"]
 
@@ -62,10 +63,10 @@ def thresholds(limits: Limits) -> Thresholds:
 def in_estimates(limits: Limits, calibration: Calibration, estimator: Estimator = "calibrated") -> Limits:
     """Limits in estimate units: view sizes lose the fixed overhead of system and tools, parts only the factor.
 
-    With `bytes4` the policy's levels are in that unit already; only what must fit the window is corrected by usage.
+    With a rule of thumb the policy's levels are in that unit already; only what must fit the window is corrected by usage.
     """
     size = calibration.estimate_for
-    if estimator == "bytes4":
+    if estimator != "calibrated":
         usable = size(limits.usable)
         soft, hard = min(limits.soft, max(1, usable)), min(limits.hard, max(1, usable))
         target, ceiling = min(limits.target, soft), min(limits.ceiling, soft)

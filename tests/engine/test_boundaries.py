@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,6 +69,44 @@ def test_an_answered_request_is_not_replayed() -> None:
     assert waiting_in(path, cut(path, tail=1).cover) is None
 
 
+def sized(raws: list[Raw]) -> list[Message]:
+    """A path of messages of 10 tokens each."""
+    return [replace(m, tokens=10) for m in placed(raws)]
+
+
+def test_the_group_at_the_edge_is_outside_the_tail_or_inside() -> None:
+    path = sized([human("a"), says("b"), human("c"), *groups(3), says("d")])  # groups at 3, 5, 7
+    for edge, start in ((False, 7), (True, 5)):
+        assert split(path, (), Shape(tail=45, turn=0, system=0, edge=edge)).tail == start
+        assert split(path, (), Shape(tail=30, turn=0, system=0, edge=edge)).tail == start
+    assert (
+        split(path, (), Shape(tail=70, turn=0, system=0, edge=True)).tail == 3
+    )  # a lone message at the edge is outside
+
+
+def test_messages_that_stay_bring_their_group_with_them() -> None:
+    path = sized([human("a"), says("b"), *groups(4)])
+    assert split(path, (), Shape(tail=1, turn=0, system=0, messages=3)).tail == 6
+    assert split(path, (), Shape(tail=1, turn=0, system=0, messages=3, edge=True)).tail == 6
+    assert split(path, (), Shape(tail=1, turn=0, system=0, messages=4, edge=True)).tail == 4
+
+
+def test_where_all_would_fit_the_tail_has_its_plain_size() -> None:
+    path = sized([system("s"), *(raw for i in range(10) for raw in (human(f"q{i}"), says(f"a{i}")))])
+    shape = Shape(tail=150, turn=0, system=0, overrun=1.5, messages=2)
+    assert split(path, (), shape).cover == ()
+    assert split(path, (), replace(shape, always=True)) == Split(((1, 5),), 5)  # 16 messages are more than the tail
+    assert split(path, (), replace(shape, tail=100, always=True)) == split(path, (), replace(shape, tail=100))
+
+
+def test_where_not_even_that_is_exceeded_only_the_newest_messages_stay() -> None:
+    path = sized([system("s"), *(raw for i in range(10) for raw in (human(f"q{i}"), says(f"a{i}")))])
+    shape = Shape(tail=500, turn=0, system=0, always=True, head=2, messages=8)
+    assert split(path, (), shape) == Split(((3, 13),), 13)
+    assert split(path, (), replace(shape, messages=30)) == Split(((3, 4),), 4)  # something is covered
+    assert split(path, ((3, 13),), replace(shape, head=0)).cover == ((1, 3),)
+
+
 def test_what_the_base_covers_is_not_covered_again() -> None:
     path = placed([human("a"), says("b"), human("c"), says("d")])
     assert split(path, ((0, 2),), Shape(tail=1, turn=0, system=0)).cover == ((2, 3),)
@@ -95,10 +135,14 @@ def test_seqs_need_not_be_neighbours_nor_ascend() -> None:
     st.sampled_from([OPENAI, ANTHROPIC]).flatmap(lambda fmt: odd(fmt).map(lambda raws: placed(raws, fmt))),
     st.integers(0, 3_000),
     st.integers(0, 3_000),
+    st.booleans(),
+    st.booleans(),
 )
 @settings(max_examples=150, deadline=None)
-def test_a_split_never_parts_what_belongs_together(path: list[Message], tail: int, turn: int) -> None:
-    found = cut(path, tail=tail, turn=turn)
+def test_a_split_never_parts_what_belongs_together(
+    path: list[Message], tail: int, turn: int, edge: bool, always: bool
+) -> None:
+    found = split(path, (), Shape(tail=tail, turn=turn, system=PLENTY, edge=edge, always=always))
     assert found.tail in legal_cut_points(path)
     covered = [i for i, m in enumerate(path) if contains(found.cover, m.seq)]
     assert all(i < found.tail for i in covered)

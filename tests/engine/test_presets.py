@@ -42,3 +42,22 @@ def test_overrides_and_names_stay_strict() -> None:
         load("balanced", {"trigger.someday": 1})
     with pytest.raises(UnknownPolicy, match="balanced"):
         load("nope")
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "message"),
+    [
+        (
+            "balanced",
+            {"prune.deduplicate": False, "prune.deduplicate_tail": True},
+            "does nothing without prune.deduplicate",
+        ),
+        ("balanced", {"boundary.tail_measured": "pruned"}, "gate = 'always_summarise'"),
+        ("hermes-0.19", {"prune.style": "hidden"}, "a prune.style that edits"),
+    ],
+)
+def test_parameters_that_contradict_each_other_are_refused(
+    name: str, overrides: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InvalidPolicy, match=message):
+        load(name, overrides).limits(200_000)

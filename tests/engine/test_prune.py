@@ -12,6 +12,7 @@ from offturn_config import presets
 from offturn_config.groups import Prune
 from offturn_engine.handles import parse_handle
 from offturn_engine.messages import Edit, Json, Message, ToolCallPart, ToolResultPart
+from offturn_engine.protect import newest
 from offturn_engine.prune import Pruning, arguments_text, prune
 from offturn_engine.results import failed, first_error_line
 from offturn_engine.stubs import failure, is_stub, stub
@@ -283,3 +284,45 @@ def test_a_megabyte_of_hostile_text_is_cut_in_one_pass() -> None:
     pruning = cut(log(*(ran("x", text, error=True) for text in hostile)))
     assert len(pruning.edits) == len(hostile)
     assert all(len(e.text or "") < 5_000 for e in pruning.edits)
+
+
+def test_style_tool_line_names_no_handle() -> None:
+    messages = log(ran("cat a", NOISE), ran("cat b", NOISE), calls(call("write_file", {"content": "x" * 900})))
+    edits = cut(messages, style="tool-line", argument_characters=200, order="oldest").edits
+    assert [e.text for e in edits] == [
+        "[Duplicate tool output — same content as a more recent call]",
+        f"[bash] command=cat b ({len(NOISE):,} chars result)",
+        None,
+    ]
+    assert edits[-1].arguments == {"content": "x" * 200 + "...[truncated]"}
+
+
+def test_arguments_up_to_a_length_in_all_stay() -> None:
+    messages = log(calls(call("a", {"t": "x" * 400})))
+    assert cut(messages, argument_characters=200, argument_total=0).edits
+    whole = len(json.dumps({"t": "x" * 400}))
+    assert cut(messages, argument_characters=200, argument_total=whole - 1).edits
+    assert not cut(messages, argument_characters=200, argument_total=whole).edits
+
+
+def test_duplicates_in_the_tail_go_where_the_policy_says_so_but_never_those_of_the_current_turn() -> None:
+    messages = log(ran("cat a", NOISE), ran("cat b", NOISE), ran("cat c", NOISE))  # results at 1, 3, 5
+    tail = {m.seq for m in messages}
+
+    def pruned(untouched: set[int], **changes: object) -> list[tuple[int, str]]:
+        policy = POLICY.model_copy(update=changes)
+        made = prune(messages, policy=policy, protected=tail, edited={}, untouched=untouched)
+        return [(e.seq, e.rule) for e in made.edits]
+
+    assert pruned(set()) == []
+    assert pruned(set(), deduplicate_tail=True) == [(1, "duplicate"), (3, "duplicate")]
+    assert pruned({3, 4, 5}, deduplicate_tail=True) == [(1, "duplicate")]
+    assert pruned(set(), deduplicate_tail=True, deduplicate=False) == []
+
+
+def test_the_newest_messages_are_protected_by_count() -> None:
+    messages = log(ran("a", "x"), ran("b", "y"), ran("c", "z"))
+    policy = POLICY.model_copy(update={"protected_messages": 3})
+    assert newest(messages, policy, 0) == {3, 4, 5}
+    assert newest(messages, policy, sum(m.tokens for m in messages)) == {0, 1, 2, 3, 4, 5}
+    assert newest(messages, POLICY, 0) == set()

@@ -105,6 +105,7 @@ STYLES = {
     "off": "as they are",
     "placeholder": "become a fixed text",
     "one-line": "become one line: tool, target, exit code, size",
+    "tool-line": "become one line as Hermes Agent writes it, without a handle",
     "head-tail": "become their telling lines",
     "hidden": "leave with their group",
 }
@@ -112,6 +113,11 @@ GATES = {
     "always_summarise": "always",
     "if_above_trigger": "where pruning misses the soft level",
     "if_above_target": "where pruning misses the target",
+}
+MEASURES = {
+    "calibrated": "estimates corrected by usage",
+    "bytes4": "bytes / 4",
+    "chars4": "characters / 4",
 }
 PLACES = {"block": "after the summary", "section": "as a section of it", "messages": "as messages before it"}
 REMOTE = {
@@ -151,7 +157,7 @@ def _sides(policy: Policy) -> Sequence[str]:
         f"`{policy.name}`",
         REMOTE[policy.remote.mode],
         "clears old tool uses and thinking (Anthropic)" if policy.remote.provider_edits else "-",
-        "bytes / 4" if policy.trigger.estimator == "bytes4" else "estimates corrected by usage",
+        MEASURES[policy.trigger.estimator],
         "breakpoints on the system prompt and the last three messages (Anthropic)"
         if policy.after.cache == "system_and_3"
         else "-",

@@ -17,7 +17,8 @@ from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of, with_note
 from offturn_engine.outcome import NOTHING_TO_COVER
 from offturn_engine.plan import PruneOnly, Skip, plan
 from offturn_engine.restore import allowance, restores
-from offturn_engine.tokens import Estimator, estimate_message
+from offturn_engine.rules_of_thumb import Estimator
+from offturn_engine.tokens import estimate_message
 from tests.integration.host import FORMATS, calls, human, long_text, result, says
 from tests.policies.agents import ASKED, WINDOW, compacted, path_of, reading, shown, text_of, turn
 

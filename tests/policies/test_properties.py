@@ -22,7 +22,8 @@ from offturn_engine.formats import get
 from offturn_engine.groups import pair
 from offturn_engine.invariants import Shown, violations
 from offturn_engine.messages import Message, ThinkingPart, ToolCallPart
-from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, emergency, plan, shape
+from offturn_engine.parting import shape
+from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, emergency, plan
 from offturn_engine.protect import newest
 from offturn_engine.ranges import contains
 from offturn_engine.side_effects import changes_outside

@@ -180,30 +180,6 @@ def test_F4_results_are_reduced_to_their_telling_parts() -> None:
     assert all(is_stub("\n".join(lines)) for lines in (error, search, hits, read))
 
 
-def test_B1_one_line_stubs_without_failures_and_shrunk_arguments() -> None:
-    policy = load("hermes-0.19")
-    raws = [
-        human("first"),
-        says("one"),
-        *used("bash", {"command": "make"}, FAILED, 0),
-        *used("write", {"path": "a", "content": LOG}, "ok", 1),
-    ]
-    raws += [
-        *used("read", {"path": "b"}, LOG, 2),
-        *used("read", {"path": "b"}, LOG, 3),
-        *reads(30, 6_000, first=20),
-        says("done"),
-        human("on"),
-    ]
-    wanted = planned(path_of(raws, policy), policy, policy.limits(200_000))
-    assert isinstance(wanted, Summarise)
-    text = wanted.edits[3, 0].text or ""
-    assert text.startswith("[cleared: bash make · exit 1 · ")
-    assert "\n" not in text
-    assert wanted.edits[4, 0].rule == "arguments"
-    assert (wanted.edits[7, 0].text or "").startswith("[duplicate: read b · same text as m9")
-
-
 def test_old_reasoning_is_dropped_before_the_tail_and_signed_reasoning_by_whole_turns() -> None:
     def thinks(text: str, then: list[Raw]) -> Raw:
         return {"role": "assistant", "content": [{"type": "thinking", "thinking": text, "signature": "s"}, *then]}
