@@ -378,6 +378,7 @@ def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limi
     assert draft.split is not None
     humans = [m.text for m in draft.path if m.origin == "human"]
     covered = tuple(m for m in draft.path if contains(draft.split.cover, m.seq))
+    measure = text_estimate(policy.trigger.estimator)
     return Summarise(
         draft=draft,
         messages=covered,
@@ -386,7 +387,7 @@ def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limi
         focus=focus,
         note=note,
         language=detect(humans[-20:]),
-        max_output_tokens=output_cap(policy.summary, limits.summary, covered, draft.base.sections),
+        max_output_tokens=output_cap(policy.summary, limits.summary, covered, draft.base.sections, measure),
         ceiling=limits.ceiling,
         restore=allowance(policy, limits),
         policy=policy,

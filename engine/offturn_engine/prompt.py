@@ -19,7 +19,6 @@ from offturn_engine.rules import REMEDIES
 from offturn_engine.summary import SummaryRequest
 from offturn_engine.template import Style, Template
 from offturn_engine.templates import NINE_SECTION, TEMPLATES
-from offturn_engine.tokens import estimate_text
 from offturn_engine.transcript_text import clean, fence
 
 PROMPT_VERSION = "2"
@@ -146,11 +145,16 @@ def budget_of(max_output_tokens: int) -> int:
     return max(1, max_output_tokens * 2 // 3)
 
 
-def output_cap(rules: Summary, most: int, covered: Sequence[Message], previous: Sections) -> int:
-    """Tokens of the answer: the policy's share of what is covered, beside the record it has to keep; at most `most`."""
+def output_cap(
+    rules: Summary, most: int, covered: Sequence[Message], previous: Sections, estimate: Callable[[str], int]
+) -> int:
+    """Tokens of the answer: the policy's share of what is covered, beside the record it has to keep; at most `most`.
+
+    `estimate`: how the policy measures a text, as it has measured the messages.
+    """
     if rules.ratio is None:
         return most
-    kept = estimate_text(record_text(previous)) if previous.titles else 0
+    kept = estimate(record_text(previous)) if previous.titles else 0
     return min(most, max(rules.minimum, kept + int(sum(m.tokens for m in covered) * rules.ratio)))
 
 

@@ -17,7 +17,7 @@ from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of, with_note
 from offturn_engine.outcome import NOTHING_TO_COVER
 from offturn_engine.plan import PruneOnly, Skip, plan
 from offturn_engine.restore import allowance, restores
-from offturn_engine.tokens import Estimator, estimate_message
+from offturn_engine.tokens import Estimator
 from tests.integration.host import FORMATS, calls, human, long_text, result, says
 from tests.policies.agents import ASKED, WINDOW, compacted, path_of, reading, shown, text_of, turn
 
@@ -110,7 +110,7 @@ def test_K8_the_target_is_checked_before_restores_and_the_oldest_give_way() -> N
 
     rules = load("claude-code")
     allowed = allowance(rules, rules.limits(WINDOW))
-    path, fmt = path_of("openai-chat", raws), get("openai-chat")
+    path, fmt = made.draft.path, made.draft.fmt
     one = made.compaction.restores[-1].tokens
     few = restores(path, made.compaction, fmt, allowed, 2 * one + 50)
     assert few == made.compaction.restores[-2:], "room for two: the two newest"
@@ -168,7 +168,7 @@ def test_restores_are_the_first_to_give_way() -> None:
 def test_the_size_of_a_restore_is_what_its_message_costs() -> None:
     made = compacted("claude-code", "openai-chat", reading("openai-chat", 8), overrides=PLAIN)
     items = [item for item in made.rendering.items if item.kind == "restore"]
-    assert [estimate_message(item.raw) for item in items] == [r.tokens for r in made.compaction.restores]
+    assert [made.draft.fmt.estimate(item.raw) for item in items] == [r.tokens for r in made.compaction.restores]
     both: tuple[Estimator, ...] = ("calibrated", "bytes4")
     for measured in both:
         rules, fmt = load("claude-code", PLAIN), get("openai-chat", measured)
