@@ -215,9 +215,9 @@ class After(Group):
     restore_files: Count = Field(
         default=0, description="most recent files shown again after the summary, as the transcript holds them"
     )
-    restore_file_tokens: Tokens = Field(default=0, description="tokens of each of them")
-    skill_tokens: Tokens = Field(default=0, description="room for skills and registered definitions")
-    restore_tokens: Tokens = Field(
+    restore_file_tokens: Amount = Field(default=0, description="tokens of each of them")
+    skill_tokens: Amount = Field(default=0, description="room for skills and registered definitions")
+    restore_tokens: Amount = Field(
         default=0, description="room for files and skills together; counted apart from the target"
     )
     cache: Literal["none", "system_and_3"] = Field(
