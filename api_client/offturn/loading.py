@@ -18,7 +18,7 @@ from offturn_engine.compaction import NOTHING, Compaction, Reason
 from offturn_engine.formats.base import Format
 from offturn_engine.messages import Message
 from offturn_engine.outcome import Failed, Superseded
-from offturn_engine.triggers import Requirement, Thresholds, due
+from offturn_engine.triggers import Requirement, Thresholds, due, stepping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,18 @@ def requirement(meta: Meta) -> Requirement:
     return due(meta.pressure, levels, path_tokens=meta.path_tokens, held=meta.held)
 
 
+def wanted(meta: Meta) -> bool:
+    """The trigger rule, as the store's scripts see it."""
+    if meta.asked > meta.served:
+        return True
+    if meta.parked or meta.blocked:
+        return False
+    step = meta.pace[-1]
+    return requirement(meta) != "none" or stepping(
+        meta.pressure, step, path_tokens=meta.path_tokens, stepped=meta.stepped
+    )
+
+
 async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Superseded | Failed:
     """Read a claimed session, unless its epoch is over. Failed: the server has lost a part of its log.
 
@@ -62,7 +74,6 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         return Superseded(reason="gone")
     if meta.epoch != claim.epoch:
         return Superseded(reason="epoch")
-    needed = requirement(meta)
     config = SessionConfig.from_json(meta.config)
     fmt = config.fmt
     entries = [e for low, high in meta.path for e in await store.log(key, start=low, stop=high)]
@@ -84,10 +95,8 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         length=newest.seq + 1 if newest else 0,
         chain=newest.chain if newest else "",
         path_tokens=sum(e.tokens for e in entries),
-        wanted=claim.reason == "idle"
-        or meta.asked > meta.served
-        or (needed != "none" and not (meta.parked or meta.blocked)),
-        pressing=needed == "hard" or claim.attempts + claim.failures >= config.policy.failure.attempts,
+        wanted=claim.reason == "idle" or wanted(meta),
+        pressing=requirement(meta) == "hard" or claim.attempts + claim.failures >= config.policy.failure.attempts,
         model=config.model,
         factor=calibration.factor,
     )

@@ -19,29 +19,38 @@ else
   unpark()
   if a.outcome ~= 'superseded' then set('served', math.max(num('served'), a.claim.request_no)) end
 end
-if a.outcome == 'no-gain' or a.outcome == 'resting' then
+local step = s.automatic == '2'
+if not later and a.outcome ~= 'superseded' then set('stepped', num('begun') + num('step')) end
+local undone = a.outcome == 'no-gain' or a.outcome == 'resting'
+if undone and not step then -- a step without gain says nothing of the levels above it
   hold()
   set('tried', num('begun'))
   if a.outcome == 'no-gain' and pressure() >= num('soft') then strike() end
 elseif a.outcome == 'compacted' or a.outcome == 'pruned' then
   local g = gen(num('current'))
   set('trial', g and g.at_tokens or '')
-  if s.automatic == '1' then
+  if s.automatic == '1' or (step and a.outcome == 'compacted') then
     local recent = starts()
     recent[#recent + 1] = now
     if #recent > STARTS_KEPT then table.remove(recent, 1) end
     set('starts', cjson.encode(recent))
   end
 end
+local pending
+if later then pending = due() else pending = wanted() end
+-- a silence that began while the job ran
+local dozes = not later and not pending and num('quiet') > 0 and pressure() >= num('idle_floor')
+if dozes then set('doze', num('quiet')) end
 save()
 
-local pending
 if later then
-  pending = due()
   if pending then set_due(now + a.backoff_ms) end
+elseif pending then
+  due_now()
+elseif dozes then
+  set_due(num('doze'))
 else
-  pending = wanted()
-  if pending then due_now() else clear_due() end
+  clear_due()
 end
 local told = {outcome = a.outcome, request = a.claim.request_no, served = num('served'), due = pending}
 for field, value in pairs(a.detail) do told[field] = value end
