@@ -27,7 +27,7 @@ class Job:
 
     `wanted`: the trigger rule still asks for it. `pressing`: do without the model rather than wait for it, because it
     has failed often enough, or the view is at the hard level. `model`: the one the host calls; `factor`: real tokens of an
-    estimated one. `instead`: the provisional generation that is planned anew, where one is.
+    estimated one. `in_force`: the base is what the host is shown. `instead`: the provisional generation that is planned anew, where one is.
     """
 
     path: list[Message]
@@ -43,6 +43,7 @@ class Job:
     pressing: bool
     model: str | None
     factor: float
+    in_force: bool
     instead: Compaction | None = None
 
 
@@ -99,6 +100,7 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         pressing=requirement(meta) == "hard" or claim.attempts + claim.failures >= config.policy.failure.attempts,
         model=config.model,
         factor=calibration.factor,
+        in_force=meta.adopted == meta.current,
     )
 
 

@@ -183,6 +183,11 @@ class Summary(Group):
         default="rolling", description="a long middle: each chunk updates the record; or all at once, then merged"
     )
     one_call: bool = Field(default=False, description="a middle too long for one call is sampled instead of chunked")
+    same_model: Literal["never", "if-cheaper"] = Field(
+        default="never",
+        description="if-cheaper: the session's own model writes it, reading the conversation from the provider's cache, "
+        "where that costs less than the summarizer",
+    )
     ledger_first: bool = Field(default=False, description="no model is asked where the ledger alone reaches the target")
     trim: bool = Field(
         default=False,
