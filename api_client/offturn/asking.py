@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
 from offturn.summarizer import Summarizer
@@ -13,11 +13,12 @@ from offturn_config.groups import Summary
 from offturn_engine.chunks import chunks
 from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Sections, Spent
 from offturn_engine.errors import SummarizerError
+from offturn_engine.mask import mask
 from offturn_engine.plan import Summarise
-from offturn_engine.prompt import PROMPT_TOKENS, record_text, repair, request
+from offturn_engine.prompt import PROMPT_TOKENS, SYSTEM, budget_of, record_text, repair, request
 from offturn_engine.reply import Refusal, check
 from offturn_engine.sampling import newest, sampled
-from offturn_engine.summary import SummaryReply, SummaryRequest
+from offturn_engine.summary import Prefix, SummaryReply, SummaryRequest
 from offturn_engine.templates import TEMPLATES
 from offturn_engine.tokens import estimate_text
 from offturn_engine.transcript_text import Block, serialise, text_of
@@ -91,7 +92,16 @@ class Asking:
         reply, sections = await self._answer(await asyncio.to_thread(self._request, text, previous, merge))
         return sections, reply.model
 
-    def _request(self, text: str, previous: Sections, merge: bool) -> SummaryRequest:
+    async def once(self, prefix: Prefix) -> tuple[Sections, str]:
+        """In one call behind the host's own request. Raises BadAnswer and SummarizerError."""
+        reply, sections = await self._answer(await asyncio.to_thread(self.whole, prefix))
+        return sections, reply.model
+
+    def whole(self, prefix: Prefix) -> SummaryRequest:
+        """The request of `once`."""
+        return self._request(text_of(_blocks(self.wanted)), self.wanted.previous, False, prefix)
+
+    def _request(self, text: str, previous: Sections, merge: bool, prefix: Prefix | None = None) -> SummaryRequest:
         wanted = self.wanted
         return request(
             text,
@@ -103,6 +113,7 @@ class Asking:
             language=wanted.language,
             model=self.summarizer.model,
             merge=merge,
+            prefix=prefix,
         )
 
     async def _answer(self, asked: SummaryRequest) -> tuple[SummaryReply, Sections]:
@@ -123,14 +134,17 @@ class Asking:
 
     async def _pay(self, asked: SummaryRequest) -> SummaryReply:
         reply = await self.summarizer.summarize(asked)
-        self.spent = Spent(
-            calls=self.spent.calls + 1,
-            input_tokens=self.spent.input_tokens + reply.input_tokens,
-            cached_tokens=self.spent.cached_tokens + reply.cached_tokens,
-            output_tokens=self.spent.output_tokens + reply.output_tokens,
-            milliseconds=self.spent.milliseconds + reply.milliseconds,
+        paid = Spent(
+            calls=1,
+            input_tokens=reply.input_tokens,
+            cached_tokens=reply.cached_tokens,
+            output_tokens=reply.output_tokens,
+            milliseconds=reply.milliseconds,
+            prefix_tokens=asked.prefix.tokens if asked.prefix else 0,
         )
-        return reply
+        self.spent = self.spent.plus(paid)
+        # Its own model has read the conversation unmasked; what it writes goes on to others.
+        return replace(reply, text=mask(reply.text).text) if asked.prefix else reply
 
     def _check(self, reply: SummaryReply, asked: SummaryRequest) -> Sections | Refusal:
         return check(reply, asked, language=self.wanted.language, budget=self.wanted.max_output_tokens)
@@ -138,9 +152,18 @@ class Asking:
 
 def calls_wanted(wanted: Summarise, window: int) -> int:
     """How many calls a summarizer of this window would get, none of them for a repair."""
+    return len(inputs_wanted(wanted, window))
+
+
+def inputs_wanted(wanted: Summarise, window: int) -> list[int]:
+    """Estimated input tokens of each of these calls."""
     rules = wanted.policy.summary
     parts, _ = _parts(_blocks(wanted), rules, max(_room(wanted, window), SMALLEST_CHUNK))
-    return len(parts) + (rules.chunking == "parallel" and len(parts) > 1)
+    kept = estimate_text(record_text(wanted.previous)) if wanted.previous.titles else 0
+    told, written = estimate_text(SYSTEM) + PROMPT_TOKENS // 2, budget_of(wanted.max_output_tokens)
+    sizes = [told + estimate_text(part) + (written if i else kept) for i, part in enumerate(parts)]
+    merges = rules.chunking == "parallel" and len(parts) > 1
+    return [*sizes, told + len(parts) * written] if merges else sizes
 
 
 def _blocks(wanted: Summarise) -> list[Block]:

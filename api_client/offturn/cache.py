@@ -51,7 +51,8 @@ class Cache:
     any more. `waiting`: seqs, at the end of the path, of messages that are not in
     the store yet. `forms` are the log's
     messages as they are compared with a host's list. `passing` are records of views that were made for one call and not
-    committed: the host may hand those back too. `seen`: seqs that this handle's host has been shown, or has recorded.
+    committed: the host may hand those back too. `framed` names what was stored of the
+    host's request around its messages. `seen`: seqs that this handle's host has been shown, or has recorded.
     """
 
     store: SessionStore
@@ -76,6 +77,7 @@ class Cache:
     ids: list[str | None] = field(default_factory=list)
     forms: list[Form] = field(default_factory=list)
     generations: OrderedDict[tuple[int, str], Compaction] = field(default_factory=OrderedDict)
+    framed: str = ""
     passing: deque[Compaction] = field(default_factory=lambda: deque(maxlen=KEPT_PASSING))
 
     @property

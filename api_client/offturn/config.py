@@ -53,8 +53,9 @@ class SessionConfig:
     def pace(self, calibration: Calibration) -> Pace:
         """How often automatic work may start, and after what silence, as the store has it."""
         trigger = self.policy.trigger
-        idle = trigger.idle_seconds * 1000 if trigger.enabled else 0
-        return trigger.most_per_hour, trigger.minimum_interval * 1000, idle, self.estimates(calibration).idle_floor
+        sizes, on = self.estimates(calibration), trigger.enabled
+        idle, step = (trigger.idle_seconds * 1000, sizes.step) if on else (0, 0)
+        return trigger.most_per_hour, trigger.minimum_interval * 1000, idle, sizes.idle_floor, step
 
     def to_json(self) -> str:
         """For the store."""

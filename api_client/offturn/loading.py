@@ -18,7 +18,7 @@ from offturn_engine.compaction import NOTHING, Compaction, Reason
 from offturn_engine.formats.base import Format
 from offturn_engine.messages import Message
 from offturn_engine.outcome import Failed, Superseded
-from offturn_engine.triggers import Requirement, Thresholds, due
+from offturn_engine.triggers import Requirement, Thresholds, due, stepping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Job:
 
     `wanted`: the trigger rule still asks for it. `pressing`: do without the model rather than wait for it, because it
     has failed often enough, or the view is at the hard level. `model`: the one the host calls; `factor`: real tokens of an
-    estimated one. `instead`: the provisional generation that is planned anew, where one is.
+    estimated one. `in_force`: the base is what the host is shown. `instead`: the provisional generation that is planned anew, where one is.
     """
 
     path: list[Message]
@@ -43,6 +43,7 @@ class Job:
     pressing: bool
     model: str | None
     factor: float
+    in_force: bool
     instead: Compaction | None = None
 
 
@@ -50,6 +51,18 @@ def requirement(meta: Meta) -> Requirement:
     """NONE, SOFT or HARD, as the store's scripts see it."""
     levels = Thresholds(meta.soft, meta.hard, meta.growth)
     return due(meta.pressure, levels, path_tokens=meta.path_tokens, held=meta.held)
+
+
+def wanted(meta: Meta) -> bool:
+    """The trigger rule, as the store's scripts see it."""
+    if meta.asked > meta.served:
+        return True
+    if meta.parked or meta.blocked:
+        return False
+    step = meta.pace[-1]
+    return requirement(meta) != "none" or stepping(
+        meta.pressure, step, path_tokens=meta.path_tokens, stepped=meta.stepped
+    )
 
 
 async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Superseded | Failed:
@@ -62,7 +75,6 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         return Superseded(reason="gone")
     if meta.epoch != claim.epoch:
         return Superseded(reason="epoch")
-    needed = requirement(meta)
     config = SessionConfig.from_json(meta.config)
     fmt = config.fmt
     entries = [e for low, high in meta.path for e in await store.log(key, start=low, stop=high)]
@@ -84,12 +96,11 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         length=newest.seq + 1 if newest else 0,
         chain=newest.chain if newest else "",
         path_tokens=sum(e.tokens for e in entries),
-        wanted=claim.reason == "idle"
-        or meta.asked > meta.served
-        or (needed != "none" and not (meta.parked or meta.blocked)),
-        pressing=needed == "hard" or claim.attempts + claim.failures >= config.policy.failure.attempts,
+        wanted=claim.reason == "idle" or wanted(meta),
+        pressing=requirement(meta) == "hard" or claim.attempts + claim.failures >= config.policy.failure.attempts,
         model=config.model,
         factor=calibration.factor,
+        in_force=meta.adopted == meta.current,
     )
 
 

@@ -144,7 +144,9 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Me
         opaque=written.opaque,
     )
     outcome = await _publish(key, store, claim, job, means, await asyncio.to_thread(told))
-    return replace(outcome, masked=written.masked) if isinstance(outcome, Compacted) else outcome
+    if not isinstance(outcome, Compacted):
+        return outcome
+    return replace(outcome, masked=written.masked, own_model=written.own_model)
 
 
 async def _publish(

@@ -51,14 +51,17 @@ class Measured:
     def of(
         cls, usage: Any, view: View | None, meta: Meta | None, config: SessionConfig, seen: Seen | None = None
     ) -> Measured:
-        """From what the host gave, for the call made with `view`. A first record sets the thresholds and the pace."""
+        """From what the host gave, for the call made with `view`. A first record sets the thresholds and the pace.
+
+        `seen`: what the session's pace has taught, which counts whether or not there is usage.
+        """
         known = config.calibration(meta.calibration if meta else None)
         measured = Usage.from_response(usage)
         if measured is None:
             warnings = () if usage is None else ("usage was not understood: pass the SDK's response or Usage(...)",)
             first = meta is None
             return cls(
-                thresholds=levels(config, known) if first else None,
+                thresholds=levels(config, known, seen) if first or seen else None,
                 pace=config.pace(known) if first else None,
                 warnings=warnings,
             )
@@ -68,7 +71,7 @@ class Measured:
         if measured.input_tokens > largest:
             # Believed, it would leave no room for any view, and no call to put it right.
             return cls(
-                thresholds=levels(config, known) if meta is None else None,
+                thresholds=levels(config, known, seen) if meta is None or seen else None,
                 pace=config.pace(known) if meta is None else None,
                 event=_event(measured, view),
                 warnings=(BEYOND.format(measured.input_tokens, largest),),

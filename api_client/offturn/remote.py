@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from offturn.config import SessionConfig
+from offturn.summarizer import Summarizer
 from offturn_config.policy import Policy
 from offturn_engine.boundaries import at
 from offturn_engine.compaction import Compaction, Opaque
@@ -38,6 +39,10 @@ class Remote(Protocol):
 
     async def compact(self, request: RemoteRequest) -> RemoteReply:
         """Raises SummarizerError."""
+        ...
+
+    def summarizer(self, model: str) -> Summarizer:
+        """A model named `provider:name`. Raises InvalidSetting where there is no such provider or no key for it."""
         ...
 
 

@@ -6,12 +6,12 @@ import asyncio
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import dropwhile
 from secrets import token_hex
 
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.errors import Refused
+from offturn.framing import frame_of, keep_frame
 from offturn.remote import usable
 from offturn.request_options import provider_options, provider_warnings
 from offturn.room import SERVER_FULL
@@ -24,11 +24,12 @@ from offturn_engine.draft import Candidate
 from offturn_engine.errors import CannotFit
 from offturn_engine.formats.anthropic import Anthropic
 from offturn_engine.formats.base import Format
+from offturn_engine.frame import framed, led
 from offturn_engine.groups import group_is_open
 from offturn_engine.messages import Message, RawMessage
 from offturn_engine.notes import SYSTEM_NOTE, with_note
 from offturn_engine.plan import emergency
-from offturn_engine.render import Item, Rendering, is_system, render
+from offturn_engine.render import Rendering, is_system, render
 from offturn_engine.tokens import Calibration, estimate_text
 
 EMERGENCY_TRIES = 3
@@ -121,6 +122,8 @@ async def show(cache: Cache, config: SessionConfig, options: Options, *, offline
                     gave_way = (BACK_GAVE_WAY.format(shown.number),)
         except StoreFull:
             tries, gave_way = 0, (SERVER_FULL,)
+    if own:
+        await keep_frame(cache, config, options)
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)
     asked, unmet = provider_options(space.config, cache.path), provider_warnings(config)
     opaque, fallen = usable(shown, rendering.items, config)
@@ -184,7 +187,7 @@ def give_way(
     """The emergency candidate that fits with this lead. Raises CannotFit, in real tokens."""
     note = NOTE_ROOM if space.config.policy.after.system_note or base.system_note else 0
     raw = render(path, base, fmt)
-    more = _led(raw, lead, base.system_note, fmt).tokens - raw.tokens + note
+    more = led(raw, lead, base.system_note, fmt).tokens - raw.tokens + note
     usable = space.messages - more
     limits = replace(space.config.estimates(space.calibration), usable=usable)
     try:
@@ -194,20 +197,9 @@ def give_way(
         raise space.too_large(tokens, system=bool(lead) or any(is_system(m.raw) for m in path)) from None
 
 
-def _led(rendering: Rendering, lead: tuple[RawMessage, ...], note: str, fmt: Format) -> Rendering:
-    """With the host's own leading system messages in place of the recorded ones, the note on the first of them."""
-    if not lead:
-        return rendering
-    rest = dropwhile(lambda item: is_system(item.raw), rendering.items)
-    noted = (with_note(lead[0], note), *lead[1:])
-    own = (Item(raw, -1, "message", fmt.estimate(raw)) for raw in noted)
-    return replace(rendering, items=(*own, *rest))
-
-
 def _seen(cache: Cache, shown: Compaction, options: Options) -> Rendering:
-    """What goes out as messages. The note stands once: on a system prompt given apart, else on the first system message."""
-    record = shown if options.system is None else shown.model_copy(update={"system_note": ""})
-    return _led(render(cache.path, record, cache.fmt), options.lead, record.system_note, cache.fmt)
+    """What goes out as messages."""
+    return framed(cache.path, shown, cache.fmt, frame_of(options))
 
 
 def _apart(shown: Compaction, options: Options) -> int:

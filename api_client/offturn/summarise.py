@@ -27,7 +27,7 @@ class Written:
     """Sections of the whole middle, and what they cost.
 
     masked: secrets taken out of it first. head_trimmed: its oldest messages, left out because the summarizer could not
-    take all of it.
+    take all of it. own_model: whether the session's own model wrote it, or why not; see there.
     """
 
     sections: Sections
@@ -36,6 +36,7 @@ class Written:
     masked: int = 0
     head_trimmed: int = 0
     opaque: Opaque | None = None  # in place of sections: a provider's own item
+    own_model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from offturn.asking import Paid
 from offturn.loading import Job
+from offturn.own_model import by_own_model
 from offturn.remote import Remote, aligned, asks, request
 from offturn.summarise import Unavailable, Written, summarise
-from offturn.summarizer import AnySummarizer
+from offturn.summarizer import AnySummarizer, Extractive
 from offturn_config.errors import InvalidSetting
 from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Economics
 from offturn_engine.draft import Candidate
@@ -34,7 +35,7 @@ async def write(planned: Summarise, job: Job, means: Means, paid: Paid) -> tuple
     Where a provider fails for good, or may no longer be waited for, the summarizer does it.
     """
     if means.remote is None or job.model is None or not asks(job.policy, job.fmt, job.model):
-        return planned, await summarise(planned, means.summarizer, paid)
+        return planned, await _by_a_model(planned, job, means, paid)
     planned = await asyncio.to_thread(aligned, planned)
     asked = await asyncio.to_thread(request, planned, job.base, job.model)
     try:
@@ -46,6 +47,23 @@ async def write(planned: Summarise, job: Job, means: Means, paid: Paid) -> tuple
         if error.retryable and not job.pressing:
             return planned, Unavailable(error.kind, True, error.retry_after or 0, NOTHING_SPENT)
     return planned, await summarise(planned, means.summarizer, paid)
+
+
+async def _by_a_model(planned: Summarise, job: Job, means: Means, paid: Paid) -> Written | Unavailable:
+    """By the session's own model where that is cheaper, else by the summarizer."""
+    summarizer = means.summarizer
+    if isinstance(summarizer, Extractive):
+        return await summarise(planned, summarizer, paid)
+    own = await by_own_model(planned, job, summarizer, means.prices, means.remote, paid)
+    if own.sections is not None:
+        return Written(own.sections, own.spent, own.model, own_model=own.why)
+    written = await summarise(planned, summarizer, paid)
+    spent = own.spent.plus(written.spent)
+    return (
+        replace(written, spent=spent, own_model=own.why)
+        if isinstance(written, Written)
+        else replace(written, spent=spent)
+    )
 
 
 def priced(job: Job, prices: PriceOf, candidate: Candidate) -> Economics:

@@ -30,15 +30,21 @@ class Anthropic(Model):
 
     async def _stream(self, request: SummaryRequest, draft: Draft) -> None:
         # No temperature: the API has none. System only where there is one: an empty block is refused.
-        system: Any = {"system": request.system} if request.system else {}
+        prefix: tuple[Any, ...] = ()
+        around: dict[str, Any] = {"system": request.system} if request.system else {}
+        if request.prefix:  # as the host sends it; the API reads its cache only where a request asks for caching
+            prefix = request.prefix.messages
+            around = {"system": request.prefix.system, "tools": request.prefix.tools}
+            around = {name: value for name, value in around.items() if value is not None}
+            around["cache_control"] = {"type": "ephemeral"}
         async with (
             self._client() as client,
             await client.messages.create(
                 model=self.name,
                 max_tokens=request.max_output_tokens,
-                messages=[{"role": "user", "content": request.content}],
+                messages=[*prefix, {"role": "user", "content": request.content}],
                 stream=True,
-                **system,
+                **around,
             ) as events,
         ):
             async for event in events:

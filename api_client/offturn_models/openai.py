@@ -46,6 +46,8 @@ class OpenAI(Model):
 
     async def _stream(self, request: SummaryRequest, draft: Draft) -> None:
         cap: Any = {self.token_parameter: request.max_output_tokens}
+        if request.prefix and request.prefix.tools is not None:
+            cap["tools"] = request.prefix.tools
         async with (
             self._client() as client,
             await client.chat.completions.create(
@@ -76,8 +78,10 @@ class OpenAI(Model):
 
 
 def _messages(request: SummaryRequest) -> Any:
-    system = [{"role": "system", "content": request.system}] if request.system else []
-    return [*system, {"role": "user", "content": request.content}]
+    before: list[Any] = [{"role": "system", "content": request.system}] if request.system else []
+    if request.prefix:
+        before = [*request.prefix.messages]
+    return [*before, {"role": "user", "content": request.content}]
 
 
 def _read(chunk: Any, draft: Draft) -> None:

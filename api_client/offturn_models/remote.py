@@ -11,11 +11,11 @@ import json
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
-from offturn_config.errors import OffturnError
+from offturn_config.errors import InvalidSetting, OffturnError
 from offturn_engine.compaction import Opaque, Spent
 from offturn_engine.formats.responses import items
 from offturn_engine.messages import Json
@@ -26,8 +26,11 @@ from .answer import count
 from .anthropic import Anthropic
 from .errors import failed
 from .failure import failure
-from .model import DEFAULT_TIMEOUT
+from .model import DEFAULT_TIMEOUT, Model
 from .openai import OpenAI
+from .route import PROVIDERS
+
+M = TypeVar("M", bound=Model)
 
 MOST_OUTPUT = 16_000  # tokens of a summary; above 21,333 the SDK wants a stream
 
@@ -71,17 +74,24 @@ class Endpoints:
         data = json.dumps(found[0], ensure_ascii=False)
         return RemoteReply(opaque=Opaque(provider=provider, model=model, data=data), spent=spent)
 
+    def summarizer(self, model: str) -> Model:
+        """The model named `provider:name`. Raises InvalidSetting where there is no such provider or no key for it."""
+        provider, _, name = model.partition(":")
+        if provider not in PROVIDERS or not name:
+            raise InvalidSetting(f"model {model!r}: use anthropic:MODEL or openai:MODEL")
+        return self._model(PROVIDERS[provider], name)
+
     async def _openai(self, request: RemoteRequest) -> dict[str, Any]:
         previous = [json.loads(request.previous.data)] if request.previous else []
         given: Any = [*items(request.before), *previous, *items(request.messages)]
-        async with self._model(OpenAI, request)._client() as client:  # noqa: SLF001 -- of this package
+        async with self._model(OpenAI, request.model)._client() as client:  # noqa: SLF001 -- of this package
             raw = await client.responses.with_raw_response.compact(model=request.model, input=given)
             return _body(raw.http_response.content)
 
     async def _anthropic(self, request: RemoteRequest) -> dict[str, Any]:
         previous = [{"role": "assistant", "content": [json.loads(request.previous.data)]}] if request.previous else []
         given: Any = [*previous, *request.messages]
-        async with self._model(Anthropic, request)._client() as client:  # noqa: SLF001 -- of this package
+        async with self._model(Anthropic, request.model)._client() as client:  # noqa: SLF001 -- of this package
             raw = await client.beta.messages.with_raw_response.create(
                 model=request.model,
                 max_tokens=MOST_OUTPUT,
@@ -91,10 +101,10 @@ class Endpoints:
             )
             return _body(raw.http_response.content)
 
-    def _model(self, kind: type[Any], request: RemoteRequest) -> Any:
+    def _model(self, kind: type[M], name: str) -> M:
         provider = kind.provider
         return kind(
-            request.model,
+            name,
             api_key=self._keys.get(provider),
             base_url=self._base_urls.get(provider) or None,
             timeout=self._timeout,

@@ -202,6 +202,11 @@ class Summary(Group):
         default="rolling", description="a long middle: each chunk updates the record; or all at once, then merged"
     )
     one_call: bool = Field(default=False, description="a middle too long for one call is sampled instead of chunked")
+    same_model: Literal["never", "if-cheaper"] = Field(
+        default="never",
+        description="if-cheaper: the session's own model writes it, reading the conversation from the provider's cache, "
+        "where that costs less than the summarizer",
+    )
     ledger_first: bool = Field(default=False, description="no model is asked where the ledger alone reaches the target")
     trim: bool = Field(
         default=False,
@@ -234,9 +239,9 @@ class After(Group):
     restore_files: Count = Field(
         default=0, description="most recent files shown again after the summary, as the transcript holds them"
     )
-    restore_file_tokens: Tokens = Field(default=0, description="tokens of each of them")
-    skill_tokens: Tokens = Field(default=0, description="room for skills and registered definitions")
-    restore_tokens: Tokens = Field(
+    restore_file_tokens: Amount = Field(default=0, description="tokens of each of them")
+    skill_tokens: Amount = Field(default=0, description="room for skills and registered definitions")
+    restore_tokens: Amount = Field(
         default=0, description="room for files and skills together; counted apart from the target"
     )
     cache: Literal["none", "system_and_3"] = Field(

@@ -57,7 +57,7 @@ def resolve(policy: Policy, window: int, max_output: int) -> Limits:
     tail = tokens(policy.boundary.tail, soft if policy.boundary.tail_of == "soft" else window)
     most = policy.boundary.tail_maximum
     human = policy.human.budget
-    restore = min(after.restore_tokens, max(0, soft - target))
+    restore = min(tokens(after.restore_tokens, window), max(0, soft - target))
     limits = Limits(
         window=window,
         usable=usable,
@@ -76,9 +76,9 @@ def resolve(policy: Policy, window: int, max_output: int) -> Limits:
         else _at_least(tokens(human, window), policy.human.minimum, window // 4),
         ledger=tokens(policy.ledger.budget, window),
         summary=_summary(policy, window),
-        restore_file=min(after.restore_file_tokens, restore),
+        restore_file=min(tokens(after.restore_file_tokens, window), restore),
         restore=restore,
-        skills=min(after.skill_tokens, restore),
+        skills=min(tokens(after.skill_tokens, window), restore),
     )
     _refuse_impossible(policy, limits)
     return limits

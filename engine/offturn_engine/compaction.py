@@ -63,13 +63,21 @@ class Sections(Record):
 
 
 class Spent(Record):
-    """Summarizer calls of one compaction. Tokens as the provider reported them; input includes cached."""
+    """Summarizer calls of one compaction. Tokens as the provider reported them; input includes cached.
+
+    prefix_tokens: estimate of what repeated the host's own request, for the provider's cache; 0: nothing did.
+    """
 
     calls: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
     milliseconds: int = 0
+    prefix_tokens: int = 0
+
+    def plus(self, other: Spent) -> Spent:
+        """Both."""
+        return Spent(**{name: getattr(self, name) + getattr(other, name) for name in Spent.model_fields})
 
 
 class Restore(Record):

@@ -37,7 +37,6 @@ from offturn_engine.messages import Edit, Message
 from offturn_engine.ranges import Ranges, contains, label, union
 from offturn_engine.render import Rendering, render
 from offturn_engine.templates import ALL_USER_MESSAGES, NINE_SECTION, TEMPLATES
-from offturn_engine.tokens import estimate_text
 from offturn_engine.turns import waiting_in
 
 SUMMARY_HEAD = "[Summary of messages "
@@ -124,8 +123,8 @@ def floor(draft: Draft) -> int:
 
 
 def human_tokens(draft: Draft) -> int:
-    """Tokens of all human messages the draft covers, word for word."""
-    return estimate_text(render_human(account(draft).human, budget=UNLIMITED).text)
+    """Tokens of all human messages the draft covers, word for word, measured as the policy measures views."""
+    return draft.fmt.estimate(draft.fmt.user(render_human(account(draft).human, budget=UNLIMITED).text))
 
 
 def assemble(draft: Draft, known: Account | None = None) -> Candidate:

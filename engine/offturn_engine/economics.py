@@ -101,7 +101,8 @@ def account(
     spent = record.spent
     if not spent.calls:
         return economics(0.0, sizes, session)
-    asked = prices(record.model)
+    of_two_models = spent.prefix_tokens and record.model != model  # whose shares of it are not known
+    asked = None if of_two_models else prices(record.model)
     if asked is None:
         return economics(None, sizes, session)
     tokens, cached = spent.input_tokens, spent.cached_tokens

@@ -31,6 +31,8 @@ class Compacted:
     fallback: why the model that was asked did not write it (a kind of trouble); "" where it did, or none was asked.
     masked: secrets taken out of the transcript before the summarizer got it.
     head_trimmed: messages that left the view without being summarised, or that the summarizer had no room for.
+    own_model: "used" where the session's own model wrote it, behind the conversation as its provider's cache holds it; where
+    the policy wants that and another wrote it, why; else "".
     """
 
     generation: int
@@ -42,6 +44,7 @@ class Compacted:
     fallback: str = ""
     masked: int = 0
     head_trimmed: int = 0
+    own_model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,7 @@ from offturn_engine.prune import merged, prune
 from offturn_engine.ranges import Ranges, contains
 from offturn_engine.render import render
 from offturn_engine.restore import Allowance, allowance, restores
+from offturn_engine.rules_of_thumb import text_estimate
 from offturn_engine.tiers import Estimates, levels, tier
 
 HEAD_TRIMMED = "head_trimmed"
@@ -339,6 +340,7 @@ def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limi
     assert draft.split is not None
     humans = [m.text for m in draft.path if m.origin == "human"]
     covered = tuple(m for m in draft.path if contains(draft.split.cover, m.seq))
+    measure = text_estimate(policy.trigger.estimator)
     return Summarise(
         draft=draft,
         messages=covered,
@@ -347,7 +349,7 @@ def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limi
         focus=focus,
         note=note,
         language=detect(humans[-20:]),
-        max_output_tokens=output_cap(policy.summary, limits.summary, covered, draft.base.sections),
+        max_output_tokens=output_cap(policy.summary, limits.summary, covered, draft.base.sections, measure),
         ceiling=limits.ceiling,
         restore=allowance(policy, limits),
         policy=policy,

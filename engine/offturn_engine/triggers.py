@@ -50,13 +50,16 @@ def due(tokens: int, thresholds: Thresholds, *, path_tokens: int = 0, held: int 
     return "soft" if tokens >= thresholds.soft and path_tokens >= held else "none"
 
 
-def thresholds(limits: Limits) -> Thresholds:
-    """The trigger levels of limits that are in estimate units already.
+def stepping(tokens: int, step: int, *, path_tokens: int, stepped: int) -> bool:
+    """Of a view that nothing is required of: is it to be looked at, because results are pruned in steps (0: they are not)?
 
-    Where results are pruned in steps, a session is looked at whenever it has grown by one: `plan` says what is due.
+    stepped: length of the path from which the next step is looked at. `plan` says whether enough can go.
     """
-    if limits.step:
-        return Thresholds(min(limits.soft, limits.step), limits.hard, min(limits.minimum_growth, limits.step))
+    return step > 0 and tokens >= step and path_tokens >= stepped
+
+
+def thresholds(limits: Limits) -> Thresholds:
+    """The trigger levels of limits that are in estimate units already."""
     return Thresholds(limits.soft, limits.hard, limits.minimum_growth)
 
 

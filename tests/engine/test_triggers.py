@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from offturn_config.presets import load
 from offturn_engine.tokens import Calibration
-from offturn_engine.triggers import Requirement, Thresholds, due, in_estimates, thresholds
+from offturn_engine.triggers import Requirement, Thresholds, due, in_estimates, stepping, thresholds
 
 LIMITS = load().limits(100_000)
 LEVELS = Thresholds(soft=60, hard=85, growth=5)
@@ -70,11 +70,14 @@ def test_the_levels_keep_their_order(factor: float, overhead: int) -> None:
     assert found.hard <= max(1, found.usable)
 
 
-def test_where_results_are_pruned_in_steps_each_step_of_growth_is_looked_at() -> None:
+def test_where_results_are_pruned_in_steps_the_levels_stay_and_each_step_of_growth_is_looked_at() -> None:
     policy = load("claude-code-3layer")
     limits = policy.limits(200_000, 20_000)
     assert limits.step == policy.prune.minimum_gain == 5_000
-    assert thresholds(limits) == Thresholds(5_000, limits.hard, limits.minimum_growth)
+    assert thresholds(limits) == Thresholds(limits.soft, limits.hard, limits.minimum_growth)
+    assert [stepping(tokens, 5_000, path_tokens=9_000, stepped=0) for tokens in (4_999, 5_000)] == [False, True]
+    assert [stepping(8_000, 5_000, path_tokens=path, stepped=9_000) for path in (8_999, 9_000)] == [False, True]
+    assert not stepping(9_000, 0, path_tokens=9_000, stepped=0)
     assert load("claude-code").limits(200_000).step == 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from offturn import CompactionClient, Pruned, Skipped
+from offturn import Compacted, CompactionClient, Pruned, Skipped
 from offturn_engine.formats import get
 from tests.engine.raws import human, says
 from tests.policies.histories import filler, reads, turns
@@ -30,6 +30,28 @@ async def test_results_are_cleared_step_by_step_and_between_steps_the_session_re
         await session.record([human("more"), *reads(4, 4_000, first=20), says("done")])
         assert [type(outcome) for outcome in await client.run_due()][:1] == [Pruned]
         assert [m["content"] for m in (await session.view()).messages].count(PLACEHOLDER) == 7
+
+
+async def test_a_step_requires_nothing_of_the_host_and_is_no_compaction_of_the_hour(client: CompactionClient) -> None:
+    session = client.session(
+        "free",
+        format="openai-chat",
+        policy="claude-code-3layer",
+        window=200_000,
+        overrides={"trigger.most_per_hour": 1},
+    )
+    for i in range(3):
+        recorded = await session.record([human("go"), *reads(8, 3_000, first=10 * i), says("done")])
+        assert recorded.requirement == "none"
+        outcomes = await client.run_due()
+        assert isinstance(outcomes[0], Pruned)
+        assert await client.run_due() == []
+    talk = [raw for i in range(16) for raw in (human(f"question {i}"), says(filler(12_000, f"answer {i}")))]
+    assert (await session.record(talk)).requirement != "none"
+    [paid] = await client.run_due()
+    assert isinstance(paid, Compacted)
+    assert (await session.record(talk)).requirement != "none"
+    assert await client.run_due() == [Skipped(reason="limited")]
 
 
 async def test_the_policy_of_the_session_measures_whatever_the_handle_says(valkey_url: str) -> None:

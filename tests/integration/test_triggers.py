@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
 from redis.asyncio import Redis
 
 from offturn import CompactionClient, Skipped, Usage
@@ -75,6 +76,28 @@ async def test_silence_above_the_floor_starts_one(client: CompactionClient) -> N
     assert "finished" not in [event.kind for event in await small.events()]
 
 
+async def test_a_message_during_a_job_begins_a_silence_that_counts(client: CompactionClient) -> None:
+    overrides = {"trigger.idle_seconds": 1, "trigger.idle_floor": 1_000, "gate": "always_summarise"}
+    session = client.session("meanwhile", format="openai-chat", window=WINDOW, overrides=overrides)
+    await session.record(talk(20))
+    await session.request()
+
+    async def more(_: SummaryRequest) -> None:
+        await session.record(talk(4, 50))
+
+    [asked] = await client.run_due(summarizer=FakeSummarizer(on_request=more))
+    assert not isinstance(asked, Skipped)
+    assert not (await session.status()).due
+
+    outcomes: list[object] = []
+    for _ in range(100):
+        if outcomes := list(await client.run_due(summarizer=FakeSummarizer())):
+            break
+        await asyncio.sleep(0.1)
+    assert len(outcomes) == 1
+    assert (await client.run_due()) == []
+
+
 async def test_silence_that_ends_while_a_limit_holds_starts_one_later(client: CompactionClient, redis: Redis) -> None:
     overrides = {"trigger.idle_seconds": 1, "trigger.idle_floor": 2_000, "trigger.minimum_interval": 900}
     session = client.session("later", format="openai-chat", window=WINDOW, overrides=overrides)
@@ -122,7 +145,8 @@ async def test_an_interval_between_two(client: CompactionClient) -> None:
     assert not isinstance(outcome, Skipped)
 
 
-async def test_a_slow_summarizer_and_fast_growth_start_earlier(client: CompactionClient) -> None:
+@pytest.mark.parametrize("tells_usage", [True, False])
+async def test_a_slow_summarizer_and_fast_growth_start_earlier(client: CompactionClient, tells_usage: bool) -> None:
     levels = {}
     for learns in (False, True):
         name = f"learn-{learns}"
@@ -133,7 +157,8 @@ async def test_a_slow_summarizer_and_fast_growth_start_earlier(client: Compactio
         await session.request()
         await client.run_due(summarizer=Slow())
         view = await session.view()
-        await session.record(talk(1, 50), usage=Usage(input_tokens=view.tokens), view=view)
+        usage = Usage(input_tokens=view.tokens) if tells_usage else None
+        await session.record(talk(1, 50), usage=usage, view=view if tells_usage else None)
         meta = await (await client._connector.links()).store.meta(session.key)
         assert meta is not None
         levels[learns] = meta.soft

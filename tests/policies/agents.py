@@ -12,6 +12,7 @@ from offturn_engine.draft import Candidate
 from offturn_engine.formats import get
 from offturn_engine.messages import Message, RawMessage
 from offturn_engine.plan import PruneOnly, Summarise, apply, plan
+from offturn_engine.rules_of_thumb import Estimator
 from tests.integration.host import calls, human, long_text, result, says
 
 WINDOW = 200_000
@@ -38,9 +39,9 @@ def turn(fmt: str, n: int, *, size: int = 24_000, asked: str = ASKED["English"])
     ]
 
 
-def path_of(fmt: str, raws: Sequence[RawMessage]) -> list[Message]:
-    """As they would be recorded."""
-    return [get(fmt).parse(raw, index=i).placed(i) for i, raw in enumerate(raws)]
+def path_of(fmt: str, raws: Sequence[RawMessage], estimator: Estimator = "calibrated") -> list[Message]:
+    """As they would be recorded under a policy that measures so."""
+    return [get(fmt, estimator).parse(raw, index=i).placed(i) for i, raw in enumerate(raws)]
 
 
 def compacted(
@@ -54,9 +55,9 @@ def compacted(
 ) -> Candidate:
     """What a manual request comes to, with the ledger as the summary; it must be good enough to be published."""
     rules = load(policy, overrides)
-    planned = plan(
-        path_of(fmt, raws), base, get(fmt), policy=rules, limits=rules.limits(window, 8_192), reason="manual"
-    )
+    measured = rules.trigger.estimator
+    path, limits = path_of(fmt, raws, measured), rules.limits(window, 8_192)
+    planned = plan(path, base, get(fmt, measured), policy=rules, limits=limits, reason="manual")
     assert isinstance(planned, PruneOnly | Summarise), planned
     candidate = planned.candidate if isinstance(planned, PruneOnly) else apply(planned, NO_SECTIONS)
     assert accept(candidate, minimum_gain=rules.size.minimum_gain) is None

@@ -15,7 +15,7 @@ import pytest
 
 from offturn_config import presets
 from offturn_config.policy import Policy
-from tests.policies.mutants import MUTANTS
+from tests.policies.mutants import MUTANTS, Mutant
 
 HERE = Path(__file__).parent
 QUIET = ("-q", "-x", "--no-header", "-p", "no:cacheprovider", "--hypothesis-seed=1")
@@ -24,24 +24,24 @@ NOTHING_RAN = pytest.ExitCode.NO_TESTS_COLLECTED
 
 def main(rules: list[str]) -> int:
     """Print what became of each mutant, and `killed n/n`."""
-    chosen = {rule: MUTANTS[rule] for rule in rules or MUTANTS}
+    chosen = [mutant for mutant in MUTANTS if not rules or mutant.rule in rules]
     killed = 0
-    for rule, (preset, path, value) in chosen.items():
-        verdict = _verdict(rule, preset, path, value)
+    for mutant in chosen:
+        verdict = _verdict(mutant)
         killed += verdict == "killed"
-        print(f"{rule:4} {preset}: {path} = {value!r}: {verdict}", flush=True)
+        print(f"{mutant.rule:4} {mutant.preset}: {mutant.path} = {mutant.value!r}: {verdict}", flush=True)
     print(f"killed {killed}/{len(chosen)}")
     return 0 if killed == len(chosen) else 1
 
 
-def _verdict(rule: str, preset: str, path: str, value: object) -> str:
-    unmutated = _run(rule)
+def _verdict(mutant: Mutant) -> str:
+    unmutated = _run(mutant.rule)
     if unmutated == NOTHING_RAN:
         return "no test"
     if unmutated:
         return "fails without it"
-    with mutated(preset, path, value):
-        return "killed" if _run(rule) == pytest.ExitCode.TESTS_FAILED else "survived"
+    with mutated(mutant.preset, mutant.path, mutant.value):
+        return "killed" if _run(mutant.rule) == pytest.ExitCode.TESTS_FAILED else "survived"
 
 
 @contextmanager

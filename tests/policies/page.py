@@ -12,6 +12,8 @@ from offturn_config.policy import Policy
 from offturn_config.presets import DEFAULT, load, names
 from offturn_engine.templates import TEMPLATES
 from offturn_worker.recommend import ADVICE, QUESTIONS
+from tests.policies.mutants import MUTANTS
+from tests.policies.rules import RULES
 
 PAGE = Path(__file__).parents[2] / "docs/policies.md"
 WINDOWS = (64_000, 128_000, 200_000, 1_000_000)
@@ -47,6 +49,11 @@ What happens in offturn's own worker, and what a provider can be asked to do ins
 keeps every message, and facts taken by code stand beside what only the provider can read.
 """
 
+RULES_HEAD = """## The rules
+What tests hold each policy to: those of a rule are named by its id (`test_H1_...` in `tests/policies/`), and fail when
+the parameter in the last column has another value.
+"""
+
 PARAMETERS = """## Every parameter
 A fraction is a share of the context window (of the view for `minimum_gain`), a whole number is tokens, characters or a
 count as its meaning says. A dash means none.
@@ -72,6 +79,8 @@ def page() -> str:
         _table(
             ("policy", "who compacts", "request options", "tokens measured", "cache"), (_sides(p) for p in policies)
         ),
+        RULES_HEAD,
+        _table(("rule", "what holds", "noticed, for instance"), _rules()),
         PARAMETERS,
         *_parameters(policies),
     ]
@@ -162,6 +171,12 @@ def _sides(policy: Policy) -> Sequence[str]:
         if policy.after.cache == "system_and_3"
         else "-",
     )
+
+
+def _rules() -> Iterable[Sequence[str]]:
+    for rule, text in RULES.items():
+        changed = (f"`{m.path} = {shown(m.value)}` in `{m.preset}`" for m in MUTANTS if m.rule == rule)
+        yield rule, text, "; ".join(changed)
 
 
 def _parameters(policies: Sequence[Policy]) -> Iterable[str]:

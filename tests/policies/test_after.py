@@ -18,7 +18,6 @@ from offturn_engine.outcome import NOTHING_TO_COVER
 from offturn_engine.plan import PruneOnly, Skip, plan
 from offturn_engine.restore import allowance, restores
 from offturn_engine.rules_of_thumb import Estimator
-from offturn_engine.tokens import estimate_message
 from tests.integration.host import FORMATS, calls, human, long_text, result, says
 from tests.policies.agents import ASKED, WINDOW, compacted, path_of, reading, shown, text_of, turn
 
@@ -92,7 +91,7 @@ def test_K8_lead_in_and_the_five_newest_files_each_within_its_tokens(fmt: str, l
     assert shown(made, "summary")[0].startswith(LEAD_IN[language] + "\n\n" + SUMMARY_HEAD)
     files = shown(made, "restore")
     assert [f"module_{n}.py" in text.splitlines()[0] for n, text in zip(range(3, 8), files, strict=True)] == [True] * 5
-    limit = load("claude-code").after.restore_file_tokens
+    limit = load("claude-code").limits(WINDOW).restore_file
     items = [item for item in made.rendering.items if item.kind == "restore"]
     assert all(limit // 2 < item.tokens <= limit for item in items), "cut to the room of one file, and not to nothing"
     assert [item.seq for item in items] == [4 * n + 2 for n in range(3, 8)], "each names the message it came from"
@@ -111,11 +110,11 @@ def test_K8_the_target_is_checked_before_restores_and_the_oldest_give_way() -> N
 
     rules = load("claude-code")
     allowed = allowance(rules, rules.limits(WINDOW))
-    path, fmt = path_of("openai-chat", raws), get("openai-chat")
+    path, fmt = made.draft.path, made.draft.fmt
     one = made.compaction.restores[-1].tokens
     few = restores(path, made.compaction, fmt, allowed, 2 * one + 50)
     assert few == made.compaction.restores[-2:], "room for two: the two newest"
-    assert allowed.total <= rules.after.restore_tokens
+    assert allowed.total == rules.limits(WINDOW).restore == 50_000
     assert allowed.below <= rules.limits(WINDOW).soft
 
 
@@ -169,7 +168,7 @@ def test_restores_are_the_first_to_give_way() -> None:
 def test_the_size_of_a_restore_is_what_its_message_costs() -> None:
     made = compacted("claude-code", "openai-chat", reading("openai-chat", 8), overrides=PLAIN)
     items = [item for item in made.rendering.items if item.kind == "restore"]
-    assert [estimate_message(item.raw) for item in items] == [r.tokens for r in made.compaction.restores]
+    assert [made.draft.fmt.estimate(item.raw) for item in items] == [r.tokens for r in made.compaction.restores]
     both: tuple[Estimator, ...] = ("calibrated", "bytes4")
     for measured in both:
         rules, fmt = load("claude-code", PLAIN), get("openai-chat", measured)
@@ -228,7 +227,8 @@ def test_F2_marker_last_six_untouched_and_nothing_older_is_skipped(language: str
 
 
 def test_a_record_without_these_fields_renders_as_before() -> None:
-    made = compacted("balanced", "openai-chat", reading("openai-chat", 8), overrides={"gate": "always_summarise"})
+    bare = {"gate": "always_summarise", "after.restore_tokens": 0}
+    made = compacted("balanced", "openai-chat", reading("openai-chat", 8), overrides=bare)
     old = made.compaction.model_dump(exclude={"role", "system_note", "restores"})
     assert Compaction.model_validate(old) == made.compaction
     assert assemble(made.draft).rendering == made.rendering

@@ -70,6 +70,14 @@ def test_the_examples_with_true_prices(session: str, summarizer: str, cache: str
     assert made.after_20 == pytest.approx(float(sign + after), abs=6e-5)
 
 
+@pytest.mark.parametrize("session", NAMES)
+def test_what_the_sessions_own_model_costs_out_of_the_cache(session: str) -> None:
+    _, price = NAMES[session]
+    own = price(input_tokens=50_000, cached=50_000, output_tokens=SUMMARY)
+    plain = HAIKU(input_tokens=50_000, output_tokens=SUMMARY)
+    assert f"| {session} | ${own:.5f} | ${plain:.5f} |" in PAGE
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_has_the_prices_of_the_table(name: str) -> None:
     model, flat = NAMES[name]

@@ -1,9 +1,11 @@
-"""Rules F1, F3, F5, F6: five steps, phase by phase. F2 and F4 are in test_after.py and test_pruning.py."""
+"""Rules F1, F2, F3, F5, F6: five steps, phase by phase. More of F2, and F4, are in test_after.py and test_pruning.py."""
 
 from __future__ import annotations
 
 import pytest
 
+from offturn import Compacted, CompactionClient, Usage
+from offturn.testing import FakeSummarizer
 from offturn_config.presets import load
 from offturn_engine.compaction import NOTHING
 from offturn_engine.plan import Skip, Summarise, plan
@@ -37,6 +39,25 @@ def test_F1_the_end_of_a_phase_needs_no_minimum() -> None:
 )
 def test_F1_the_threshold_is_100_000_or_the_window_less_a_reserve(window: int, soft: int) -> None:
     assert load(NAME).limits(window).soft == soft
+
+
+async def test_F2_usage_from_before_a_commit_is_forgotten_as_a_trigger(client: CompactionClient) -> None:
+    session = client.session("f2", format="openai-chat", policy=NAME, window=WINDOW)
+    await session.record([*talk(52), human("And the last part?")])
+    full = await session.view()
+    used = Usage(input_tokens=120_000)
+    assert full.tokens > session._config.limits.soft
+    assert (await session.record([says("Here it is.")], usage=used, view=full)).requirement == "soft"
+
+    [outcome] = await client.run_due(summarizer=FakeSummarizer())
+    assert isinstance(outcome, Compacted)
+    after = await session.status()
+    assert (after.due, after.requirement) == (False, "none")
+    late = await session.record([human("And now?"), says("Now this.")], usage=used, view=full)
+    assert late.requirement == "none", "it measured the view from before"
+    assert await client.run_due(summarizer=FakeSummarizer()) == []
+    compacted_view = await session.view()
+    assert compacted_view.tokens < full.tokens / 2
 
 
 def test_F3_five_sections_about_the_state_of_the_task() -> None:

@@ -31,6 +31,7 @@ from offturn_engine.messages import RawMessage
 from offturn_engine.outcome import Compacted, Failed, Outcome
 from offturn_engine.plan import Plan, PruneOnly, Summarise, apply, plan, widen
 from offturn_engine.remote import RemoteReply, RemoteRequest
+from offturn_models.model import Model
 from offturn_models.remote import Endpoints
 from offturn_worker.fake_model import FakeModel
 from offturn_worker.fake_model.behaviour import Scripted
@@ -65,6 +66,9 @@ class Watched:
         reply = await endpoints(self.server).compact(request)
         self.replies.append(reply)
         return reply
+
+    def summarizer(self, model: str) -> Model:
+        return endpoints(self.server).summarizer(model)
 
 
 def endpoints(server: FakeModel, key: str | None = "k") -> Endpoints:

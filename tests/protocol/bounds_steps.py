@@ -60,8 +60,12 @@ class BoundsSteps:
         return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
 
     async def on_pace(self, name: str, hourly: str, interval: str, idle: str, floor: str, *arguments: str) -> str:
-        """How often automatic work may start; seconds between two of them, of silence; the smallest view for that."""
-        pace = (int(hourly), int(interval) * 1000, int(idle) * 1000, int(floor))
+        """How often automatic work may start; seconds between two of them, of silence; the smallest view for that.
+
+        `step2`: growth after which results are pruned below the soft level.
+        """
+        step = next((int(a.removeprefix("step")) for a in arguments if a.startswith("step")), 0)
+        pace = (int(hourly), int(interval) * 1000, int(idle) * 1000, int(floor), step)
         s = self.state
         fields = {"epoch": s.epoch, "config": s.config, "thresholds": s.thresholds, "pace": pace}
         return await self.write(name, "configure", {**self.named(name), **fields}, arguments)

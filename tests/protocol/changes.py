@@ -52,9 +52,9 @@ def written(s: State, *, new: bool) -> tuple[State, bool]:
     """After a record; with new messages a silence ends, and the next one begins."""
     broken = new and (s.doze == "asleep" or (s.doze == "over" and s.due))
     s, ring = ask(s._replace(doze="") if broken else s, broken=broken)
-    if ring or not new or (s.due and not broken):
-        return s, ring
     dozes = s.pace[2] > 0 and pressure(s) >= s.pace[3]
+    if ring or not new or (s.due and not broken):
+        return s._replace(quiet=s.quiet or (s.leased and new and dozes and not ring)), ring
     return s._replace(due=False, doze="asleep" if dozes else "" if broken else s.doze), ring
 
 

@@ -57,7 +57,7 @@ class State(NamedTuple):
     strikes: int = 0
     trial: int | None = None  # the path's tokens when the last compaction was made, until it is judged
     blocked: str = ""
-    automatic: bool = False
+    automatic: int = 0  # of the last job: 1 by a trigger, 2 a step below the soft level, 0 asked for
     begun: int = 0  # the path's tokens when the last job began
     tried: int = 0  # and when one began that found nothing to gain
     starts: int = 0  # automatic compactions in the last hour
@@ -67,8 +67,10 @@ class State(NamedTuple):
     redactions: int = 0
     config: str = ""
     quota: int = 0
-    pace: tuple[int, int, int, int] = (0, 0, 0, 0)
+    pace: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    stepped: int = 0  # the path's tokens from which the next step is looked at
     doze: str = ""  # asleep: due when the silence has been long enough; over: it has
+    quiet: bool = False  # a silence began while a job ran
     chunks: frozenset[str] = frozenset()
     ops: tuple[tuple[str, Reply], ...] = ()
 
@@ -121,15 +123,22 @@ def requirement(s: State) -> str:
     return "soft" if pressure(s) >= soft and path_tokens(s) >= s.held else "none"
 
 
+def stepping(s: State) -> bool:
+    step = s.pace[4]
+    return requirement(s) == "none" and step > 0 and pressure(s) >= step and path_tokens(s) >= s.stepped
+
+
 def awake(s: State) -> State:
     """What is due now, or is not in the set any more, does not wait for a silence."""
     return s._replace(doze="") if s.doze == "asleep" else s
 
 
 def wanted(s: State) -> bool:
-    level = "none" if s.parked or s.blocked else requirement(s)
+    if s.asked > s.served or s.parked or s.blocked:
+        return s.asked > s.served
+    level = requirement(s)
     again = s.tried > 0 and s.tried == path_tokens(s)
-    return s.asked > s.served or level == "soft" or (level == "hard" and not again)
+    return level == "soft" or (level == "hard" and not again) or stepping(s)
 
 
 def holds(s: State, claim: Claim) -> bool:

@@ -29,6 +29,7 @@ from tests.protocol.facts import (
     path_tokens,
     pressure,
     requirement,
+    stepping,
     there,
     wanted,
 )
@@ -46,6 +47,7 @@ def rollback(s: State, *, op: str, incarnation: int, target: int) -> tuple[State
     if (target and not there(s, target)) or not covered(s, target) <= set(seqs_of(s.path)):
         return s, Refused(why="target")
     s = hold(turn(s._replace(current=target, adopted=target, epoch=op), op))
+    s = s._replace(stepped=s.held)
     s = lift(s._replace(served=s.request_no))
     s = awake(s._replace(due=wanted(s)))
     reply = RolledBack(revision=s.revision)
@@ -62,9 +64,10 @@ def claim(
     if s.leased:
         return s, Busy(remaining_ms=lease_ms)
     asked = s.asked > s.served
+    step = not asked and stepping(s)
     own, interval, *_ = s.pace
     least = min([limit for limit in (hourly, own) if limit], default=None)
-    if not asked and ((least is not None and s.starts >= least) or (interval and s.starts)):
+    if not asked and not step and ((least is not None and s.starts >= least) or (interval and s.starts)):
         return s, Limited(remaining_ms=0)
     if s.attempts and s.token:
         s = ended(s, "died")
@@ -73,9 +76,9 @@ def claim(
     s = judge(s)
     if s.blocked:
         return s._replace(due=False), Blocked()
-    automatic = "idle" if requirement(s) == "none" and s.doze == "over" else "threshold"
-    s = s._replace(doze="", token=token, fence=s.fence + 1, leased=True, attempts=s.attempts + 1, automatic=not asked)
-    s = s._replace(begun=path_tokens(s))
+    automatic = "idle" if requirement(s) == "none" and not step and s.doze == "over" else "threshold"
+    s = s._replace(doze="", quiet=False, token=token, fence=s.fence + 1, leased=True, attempts=s.attempts + 1)
+    s = s._replace(begun=path_tokens(s), automatic=0 if asked else 2 if step else 1)
     reply = Claim(
         incarnation=s.incarnation,
         epoch=s.epoch,
@@ -106,14 +109,19 @@ def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]
     s = unpark(s)
     if outcome != "superseded":
         s = s._replace(served=max(s.served, claim.request_no))
-    if outcome in ("no-gain", "resting"):
+        s = s._replace(stepped=s.begun + s.pace[4])
+    step = s.automatic == 2
+    if outcome in ("no-gain", "resting") and not step:
         again = 0 < s.tried == s.begun
         s = hold(s)._replace(tried=s.begun)
         s = strike(s) if outcome == "no-gain" and not again and pressure(s) >= s.thresholds[0] else s
     elif outcome in ("compacted", "pruned"):
         g = gen(s, s.current)
-        s = s._replace(trial=g.at_tokens if g else None, starts=s.starts + s.automatic)
+        counts = s.automatic == 1 or (step and outcome == "compacted")
+        s = s._replace(trial=g.at_tokens if g else None, starts=s.starts + counts)
     s = s._replace(due=wanted(s))
+    if not s.due and s.quiet and pressure(s) >= s.pace[3]:
+        s = s._replace(doze="asleep")
     return s, Finished(due=s.due, ring=s.due and s.request_no > claim.request_no, request_no=s.request_no)
 
 

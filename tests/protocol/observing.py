@@ -88,7 +88,7 @@ async def observe(redis: Any, key: SessionKey) -> State:
         blocked=fields.blocked,
         begun=int(meta.get(b"begun") or 0),
         tried=int(meta.get(b"tried") or 0),
-        automatic=meta.get(b"automatic") == b"1",
+        automatic=int(meta.get(b"automatic") or 0),
         starts=len(loads(meta.get(b"starts") or b"[]")),
         thresholds=(fields.soft, fields.hard, fields.growth),
         reason=fields.reason,
@@ -97,7 +97,9 @@ async def observe(redis: Any, key: SessionKey) -> State:
         config=fields.config,
         quota=fields.quota,
         pace=fields.pace,
+        stepped=fields.stepped,
         doze="asleep" if asleep else "over" if 0 < doze <= now else "",
+        quiet=int(meta.get(b"quiet") or 0) > 0,
         chunks=frozenset(text_of(name) for name in chunks),
         ops=tuple((text_of(op), reply_of(ops[op])) for op in opsq),
     )

@@ -67,7 +67,12 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
         if s.gens:
             found.append((f"evict {rng.choice(s.gens).number}", 1))
         found += [(f"cancel {name}{lost}", 1), (f"unblock {name}{lost}", 1)]
-        found.append((f"pace {name} {rng.choice((0, 1))} 0 {rng.choice((0, 60))} {rng.choice((0, 2))}{lost}", 1))
+        found.append(
+            (
+                f"pace {name} {rng.choice((0, 1))} 0 {rng.choice((0, 60))} {rng.choice((0, 2))}{rng.choice(('', ' step1', ' step2'))}{lost}",
+                1,
+            )
+        )
         stale = rng.choice(("", "", " stale"))
         found.append((f"configure {name} {rng.randint(1, 4)} {rng.randint(4, 8)}{stale}{lost}", 1))
         seqs = " ".join(str(rng.randrange(len(s.log))) for _ in range(rng.choice((1, 1, 2))))

@@ -64,6 +64,7 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
         self.lines: list[str] = []
         self.values: dict[str, str] = {}  # host id -> content
         self.views: dict[tuple[int, tuple[int, str]], tuple[int, str]] = {}
+        self.levels = THRESHOLDS
         self.drawn = 0
 
     async def do(self, line: str) -> str:
@@ -94,6 +95,11 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
         entries = [self.entry(str(self.draw()), f"text {self.drawn}", size) for size in sizes]
         return await self.record(name, entries, arguments)
 
+    async def on_levels(self, soft: str, hard: str) -> str:
+        """What records carry from now on."""
+        self.levels = (int(soft), int(hard), 2)
+        return "set"
+
     async def on_repeat(self, name: str, *arguments: str) -> str:
         """An id the log has, with the same content, and a new one."""
         known = next((i.host_id for i in reversed(self.state.log) if i.host_id), None)
@@ -109,7 +115,7 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
     async def record(self, name: str, entries: Sequence[NewEntry], arguments: Sequence[str]) -> str:
         length, chain = self.host(name).tail
         tail = {"tail_length": length, "tail_chain": chain, "redactions": self.host(name).redactions}
-        fields = {**tail, "entries": entries, "thresholds": THRESHOLDS, "limits": LIMITS}
+        fields = {**tail, "entries": entries, "thresholds": self.levels, "limits": LIMITS}
         return await self.write(name, "record", {**self.named(name), **fields}, arguments)
 
     async def on_request(self, name: str, *arguments: str) -> str:

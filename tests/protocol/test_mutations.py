@@ -78,7 +78,7 @@ MUTATIONS = {
         "", "string.format('%d:%s', number, nonce)", "number .. ':'", "written-revision"
     ),
     "no hold": Mutation("finish", "  hold()\n", "", "no-gain-holds"),
-    "rests do not hold": Mutation("finish", " or outcome == 'resting' then", " then", "resting-holds"),
+    "rests do not hold": Mutation("finish", " or outcome == 'resting'\nif", "\nif", "resting-holds"),
     "rests strike": Mutation("finish", "outcome == 'no-gain' and not again", "not again", "resting-is-not-dense"),
     "hold over hard": Mutation("", "if size >= num('hard') then return 'hard' end", "", "hard-ignores-hold"),
     "attempts uncounted": Mutation("claim", "set('attempts', num('attempts') + 1)", "", "parked"),
@@ -192,7 +192,7 @@ MUTATIONS = {
     "failures are not told": Mutation("finish", "  ended(", "  tostring(", "ends-are-told"),
     "ends are told for ever": Mutation("", "  set('ends', '')\n", "", "ends-are-told"),
     "no hourly limit": Mutation("claim", "#recent >= hourly then", "false then", "hourly"),
-    "requests are limited": Mutation("claim", "if not asked and free", "if free", "hourly"),
+    "requests are limited": Mutation("claim", "if not asked and not step and free", "if not step and free", "hourly"),
     "unblock asks for nothing": Mutation("unblock", "local ring = ask()", "local ring = false", "unblocked"),
     "subset by ends only": Mutation(
         "", "if not y[j] or y[j][1] > low then return false end", "if not y[j] then return false end", "hole"

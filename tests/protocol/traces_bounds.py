@@ -123,6 +123,63 @@ BOUNDS = {
         "open h1; record h1 1; pace h1 0 0 60 1; record h1 0; request h1 = requested; sweep = due; claim a = claim; "
         "finish a skipped = done",
     ),
+    "idle-during-a-job": Trace(
+        0,
+        "open h1; record h1 1; pace h1 0 0 60 1; request h1; claim a; record h1 0; finish a skipped = done; "
+        "sweep = quiet; claim b = idle; silence = silent; claim b = claim; finish b skipped = done; silence = nothing",
+    ),
+    "idle-during-a-job-below-floor": Trace(
+        0,
+        "open h1; record h1 1; pace h1 0 0 60 1; request h1; claim a; record h1 0; pace h1 0 0 60 2; "
+        "finish a skipped = done; silence = nothing",
+    ),
+    "idle-during-a-failure": Trace(
+        0,
+        "open h1; record h1 1; pace h1 0 0 60 1; request h1; claim a; record h1 0; finish a failed = due; "
+        "claim a = claim; finish a skipped = done; silence = nothing",
+    ),
+    "steps": Trace(
+        0,
+        "open h1; levels 8 9; record h1 1; pace h1 0 0 0 0 step2; record h1 1 = recorded; sweep = due; claim a = claim; "
+        "plan a prune; commit a; finish a pruned = done; record h1 1 = recorded; sweep = quiet; record h1 1; claim a = claim; "
+        "finish a resting = done; record h1 1; sweep = quiet; record h1 1; sweep = due",
+    ),
+    "steps-are-free": Trace(
+        0,
+        "open h1; levels 5 9; record h1 1; pace h1 1 0 0 0 step2; record h1 1; claim a; finish a pruned = done; "
+        "record h1 2; claim a = claim; finish a pruned = done; record h1 2; claim a = claim; finish a compacted = due; "
+        "claim a = limited",
+    ),
+    "steps-paid": Trace(
+        0,
+        "open h1; levels 8 9; record h1 1; pace h1 1 0 0 0 step2; record h1 1; claim a; finish a compacted = done; "
+        "record h1 2; claim a = claim; finish a pruned; record h1 2 2; claim a = limited",
+    ),
+    "steps-hold-nothing": Trace(
+        0,
+        "open h1; levels 3 9; record h1 1; pace h1 0 0 0 0 step2; record h1 1; claim a; finish a no-gain = done; "
+        "record h1 1; sweep = due",
+    ),
+    "steps-of-what-was-there": Trace(
+        0,
+        "open h1; levels 8 9; record h1 1; pace h1 0 0 0 0 step2; record h1 1; claim a; record h1 2; "
+        "finish a resting = due",
+    ),
+    "steps-superseded": Trace(
+        0,
+        "open h1; levels 8 9; record h1 1; pace h1 0 0 0 0 step2; record h1 1; claim a; finish a superseded = due",
+    ),
+    "steps-rolled-back": Trace(
+        0,
+        "open h1; levels 8 9; record h1 1; pace h1 0 0 0 0 step1; record h1 1; claim a; plan a prune; commit a; "
+        "finish a pruned = done; record h1 1; rollback h1 0 = rolledback; sweep = quiet; record h1 1; sweep = quiet; "
+        "record h1 1; sweep = due",
+    ),
+    "steps-and-silence": Trace(
+        0,
+        "open h1; levels 8 9; record h1 1; pace h1 0 0 60 1 step3; record h1 0; silence = silent; record h1 2; "
+        "sweep = due; claim a = claim; finish a pruned = done",
+    ),
     "deferred": Trace(
         2,
         "claim a; finish a deferred = due; claim a; finish a deferred = due; claim a; finish a deferred = due; "

@@ -50,7 +50,7 @@ def _troubled(outcome: Outcome) -> bool:
 
 
 def _facts(outcome: Outcome) -> dict[str, object]:
-    names = ("generation", "tokens_before", "tokens_after", "method", "provisional", "fallback")
+    names = ("generation", "tokens_before", "tokens_after", "method", "provisional", "fallback", "own_model")
     facts: dict[str, object] = {field: value for field in names if (value := getattr(outcome, field, ""))}
     if why := reason(outcome):
         facts["reason"] = why

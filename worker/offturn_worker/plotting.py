@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from offturn.wording import several
 from offturn_config.errors import InvalidSetting
 from offturn_worker.comparing import Row
 
@@ -45,7 +46,7 @@ def chart(rows: Sequence[Row], window: int) -> dict[str, Any]:
         {
             "policy": row.policy,
             "tokens": row.tokens_after,
-            "label": f"{row.tokens_after:,} · {row.human_verbatim}/{row.human_messages} human · {row.model_calls} calls",
+            "label": f"{row.tokens_after:,} · {row.human_verbatim}/{row.human_messages} human · {several(row.model_calls, 'call')}",
         }
         for row in rows
     ]

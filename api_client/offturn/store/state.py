@@ -72,9 +72,9 @@ _GEN_FIELDS = (
 )
 
 
-Pace: TypeAlias = tuple[int, int, int, int]
-"""Automatic compactions an hour, ms between two of them, ms of silence after which one starts, and the smallest view for
-that, in estimate units. 0: no limit, none."""
+Pace: TypeAlias = tuple[int, int, int, int, int]
+"""Automatic compactions an hour, ms between two of them, ms of silence after which one starts, the smallest view for
+that, and the growth after which results are pruned below the soft level, both in estimate units. 0: no limit, none."""
 
 
 Bounds: TypeAlias = tuple[int, int, int]
@@ -120,6 +120,7 @@ class Meta:
     asked: int
     served: int
     held: int
+    stepped: int
     attempts: int
     failures: int
     parked: bool
@@ -194,6 +195,7 @@ _NUMBERS = (
     "asked",
     "served",
     "held",
+    "stepped",
     "attempts",
     "failures",
     "strikes",
@@ -228,7 +230,7 @@ def _meta(fields: Mapping[str, str], due: bool, now_ms: int, unattended: bool) -
         ends=ends_of(json.loads(fields.get("ends") or "[]")),
         leased=int(fields.get("leased_until", 0)) > now_ms,
         due=due and number("doze") <= now_ms,
-        pace=(number("hourly"), number("interval"), number("idle_ms"), number("idle_floor")),
+        pace=(number("hourly"), number("interval"), number("idle_ms"), number("idle_floor"), number("step")),
         unattended=unattended,
         open_calls=json.loads(fields["open"]),
         reason=fields.get("reason", ""),

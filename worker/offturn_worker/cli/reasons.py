@@ -27,6 +27,27 @@ _WORDS: Mapping[str, str] = MappingProxyType(
 )
 
 
+_OWN_MODEL: Mapping[str, str] = MappingProxyType(
+    {
+        "used": "written by the session's own model, out of its provider's cache",
+        "no_endpoint": "no key for its provider, or another format than that provider's",
+        "other_view": "its provider has not seen this view",
+        "cold": "after a silence its provider has forgotten the conversation",
+        "no_frame": "its system prompt and tools are not known: give them to view()",
+        "not_cached": "the last time it was not read from the cache",
+        "no_price": "a price is not known",
+        "dearer": "the summarizer is cheaper",
+        "failed": "it gave no usable answer",
+    }
+)
+
+
+def own_model(why: str) -> str:
+    """Whether the session's own model wrote it, or why not, where the policy asks for that."""
+    words = _OWN_MODEL.get(why, why)
+    return words if why in ("", "used") else f"not by the session's own model: {words}"
+
+
 def explained(reason: str) -> str:
     """` (code: words)`, as far as there are any."""
     words = _WORDS.get(reason)

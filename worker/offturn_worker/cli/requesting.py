@@ -26,7 +26,7 @@ from offturn_engine.outcome import Compacted, Outcome, Pruned, Skipped, name, re
 from offturn_models.prices import price_of
 from offturn_worker.cli.options import StoreUrl, SummarizerName, Tenant, named_as_given
 from offturn_worker.cli.output import out, print_json, progress, say, write_text
-from offturn_worker.cli.reasons import explained
+from offturn_worker.cli.reasons import explained, own_model
 from offturn_worker.cli.store import AsJson, SessionId, existing, with_links
 from offturn_worker.summarizers import build, endpoints
 
@@ -157,5 +157,6 @@ def _told(outcome: Outcome) -> str:
     how = f" ({outcome.method})" if isinstance(outcome, Compacted) else ""
     instead = outcome.fallback if isinstance(outcome, Compacted) else ""
     failed = f"; the model did not write it ({instead}): see `offturn doctor`" if instead else ""
+    who = own_model(outcome.own_model) if isinstance(outcome, Compacted) else ""
     sizes = f"{outcome.tokens_before:,} -> {outcome.tokens_after:,} tokens"
-    return f"{name(outcome)}{how}, generation {outcome.generation}, {sizes}{failed}"
+    return f"{name(outcome)}{how}, generation {outcome.generation}, {sizes}{failed}{who and '; ' + who}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from offturn_worker.fake_model.wire import Answer, Asked, Ending, Problem, event, text_of
+from offturn_worker.fake_model.wire import Answer, Asked, Ending, Problem, content_of, event, text_of
 
 _FINISH: dict[Ending, str] = {"stop": "stop", "length": "length", "refused": "content_filter", "window": "length"}
 _ERRORS: dict[int, tuple[str, str | None]] = {
@@ -25,7 +25,7 @@ class ChatCompletions:
         return Asked(
             model=str(body["model"]),
             system="\n".join(text_of(m["content"]) for m in messages if m["role"] in {"system", "developer"}),
-            content="\n".join(text_of(m["content"]) for m in messages if m["role"] == "user"),
+            content=content_of(messages),
             max_tokens=int(body.get("max_completion_tokens") or body.get("max_tokens") or 4096),
             stream=bool(body.get("stream")),
             usage=bool((body.get("stream_options") or {}).get("include_usage")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from offturn_worker.fake_model.wire import Answer, Asked, Ending, Problem, event, opaque, text_of
+from offturn_worker.fake_model.wire import Answer, Asked, Ending, Problem, content_of, event, opaque, text_of
 
 _STOP: dict[Ending, str] = {
     "stop": "end_turn",
@@ -33,7 +33,7 @@ class Messages:
         return Asked(
             model=str(body["model"]),
             system=text_of(body.get("system") or ""),
-            content="\n".join(text_of(m["content"]) for m in body["messages"] if m["role"] == "user"),
+            content=content_of(body["messages"]),
             max_tokens=int(body["max_tokens"]),
             stream=bool(body.get("stream")),
             compact=bool(body.get("compaction")),

@@ -11,6 +11,7 @@ from typing import Self
 
 from aiohttp import web
 
+from offturn_engine.messages import Json
 from offturn_engine.tokens import estimate_text
 from offturn_worker.fake_model.answer import compose
 from offturn_worker.fake_model.behaviour import Behaviour, Scripted, behaviour
@@ -26,7 +27,9 @@ LARGEST = 64 * 1024 * 1024  # bytes of one request
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One call as the server saw it: sizes, never content. `disconnected` is set when the client went away early."""
+    """One call as the server saw it: sizes, and content only where the server keeps it. `disconnected` is set when the
+    client went away early.
+    """
 
     path: str
     size: int
@@ -36,6 +39,7 @@ class Call:
     auth: str = ""  # the header the key came in
     behaviour: Behaviour = OK
     betas: str = ""  # the beta header
+    body: Json = field(default=None, repr=False)
     disconnected: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
 
@@ -44,7 +48,7 @@ class FakeModel:
 
     `delay` before an answer in seconds; `tokens_per_second` paces a stream (0: at once); `window` in tokens makes longer
     prompts too long; `cached_tokens` are reported as read from the cache; `key`, where given, is the only one accepted.
-    `models` are those its list names; None: it has no list. `look_ups` are requests for it, which `looking_up` scripts.
+    `keep_bodies`: calls hold what was sent. `models` are those its list names; None: it has no list. `look_ups` are requests for it, which `looking_up` scripts.
     """
 
     def __init__(
@@ -59,7 +63,9 @@ class FakeModel:
         key: str | None = None,
         models: Sequence[str] | None = ("fake",),
         looking_up: Scripted = "ok",
+        keep_bodies: bool = False,
     ) -> None:
+        self.keep_bodies = keep_bodies
         self.look_ups: list[str] = []
         self._models = models
         self._looking_up = behaviour(looking_up)
@@ -149,7 +155,9 @@ class _Route:
         if not self._server.accepts(key):
             return self._error(Problem(status=401))
         try:
-            asked = self._wire.asked(await request.json())
+            body = await request.json()
+            call.body = body if self._server.keep_bodies else None
+            asked = self._wire.asked(body)
         except (KeyError, TypeError, ValueError):
             return self._error(Problem(status=400))
         call.model, call.max_tokens, call.stream = asked.model, asked.max_tokens, asked.stream

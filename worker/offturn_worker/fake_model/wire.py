@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from aiohttp import web
+
+from offturn_engine.transcript_text import fence
 
 Ending = Literal["stop", "length", "refused", "window"]
 
@@ -99,6 +102,26 @@ def text_of(content: Any) -> str:
         return content
     parts = content if isinstance(content, list) else []
     return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
+
+
+def content_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """What a request asks to be done, and with what: its last message, and the conversation before that, as a prompt of
+    ours has it.
+    """
+    said = [(m["role"], _told(m["content"])) for m in messages if m["role"] not in ("system", "developer")]
+    if len(said) < 2 or said[-1][0] != "user":
+        return "\n".join(text for role, text in said if role == "user")
+    origins = {"user": "human", "assistant": "assistant"}
+    records = "\n\n".join(
+        f"[m{i} {origins.get(role, 'tool')}]\n{text}" for i, (role, text) in enumerate(said[:-1]) if text
+    )
+    return f"{fence('transcript', records)}\n\n{said[-1][1]}"
+
+
+def _told(content: Any) -> str:
+    """Its text, and that of results in it."""
+    results = [part.get("content") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return "\n".join(filter(None, [text_of(content), *map(text_of, results)]))
 
 
 def key_of(request: web.Request) -> tuple[str, str]:

@@ -7,11 +7,12 @@ if leased() then
   return reply('busy', {remaining_ms = num('leased_until') - now})
 end
 local asked = num('asked') > num('served')
+local step = not asked and stepping()
 local recent = starts()
 local hourly = math.min(a.hourly or math.huge, num('hourly') > 0 and num('hourly') or math.huge)
 local free = #recent > 0 and recent[#recent] + num('interval') or now
 if #recent >= hourly then free = math.max(free, recent[#recent - hourly + 1] + HOUR) end
-if not asked and free > now then
+if not asked and not step and free > now then
   set_due(free)
   return reply('limited', {remaining_ms = free - now})
 end
@@ -41,10 +42,11 @@ set('worker', a.worker or '')
 set('fence', num('fence') + 1)
 set('leased_until', now + a.lease_ms)
 set('attempts', num('attempts') + 1)
-set('automatic', asked and 0 or 1)
+set('automatic', asked and 0 or step and 2 or 1)
 set('begun', num('path_tokens'))
-local automatic = requirement() == 'none' and silent() and 'idle' or 'threshold'
+local automatic = requirement() == 'none' and not step and silent() and 'idle' or 'threshold'
 set('doze', 0)
+set('quiet', 0)
 save()
 due_now()
 event('claimed', {request = num('request_no'), fence = num('fence'), attempts = num('attempts')})

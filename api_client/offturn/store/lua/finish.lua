@@ -24,7 +24,10 @@ else
   unpark()
   if outcome ~= 'superseded' then set('served', math.max(num('served'), a.claim.request_no)) end
 end
-if outcome == 'no-gain' or outcome == 'resting' then
+local step = s.automatic == '2'
+if not later and outcome ~= 'superseded' then set('stepped', num('begun') + num('step')) end
+local undone = outcome == 'no-gain' or outcome == 'resting'
+if undone and not step then -- a step without gain says nothing of the levels above it
   local again = num('tried') > 0 and num('tried') == num('begun') -- on request: it says nothing new
   hold()
   set('tried', num('begun'))
@@ -32,22 +35,28 @@ if outcome == 'no-gain' or outcome == 'resting' then
 elseif outcome == 'compacted' or outcome == 'pruned' then
   local g = gen(num('current'))
   set('trial', g and g.at_tokens or '')
-  if s.automatic == '1' then
+  if s.automatic == '1' or (step and outcome == 'compacted') then
     local recent = starts()
     recent[#recent + 1] = now
     if #recent > STARTS_KEPT then table.remove(recent, 1) end
     set('starts', cjson.encode(recent))
   end
 end
+local pending
+if later then pending = due() else pending = wanted() end
+-- a silence that began while the job ran
+local dozes = not later and not pending and num('quiet') > 0 and pressure() >= num('idle_floor')
+if dozes then set('doze', num('quiet')) end
 save()
 
-local pending
 if later then
-  pending = due()
   if pending then set_due(now + a.backoff_ms) end
+elseif pending then
+  due_now()
+elseif dozes then
+  set_due(num('doze'))
 else
-  pending = wanted()
-  if pending then due_now() else clear_due() end
+  clear_due()
 end
 local told = {outcome = outcome, request = a.claim.request_no, served = num('served'), due = pending}
 for field, value in pairs(a.detail) do told[field] = value end

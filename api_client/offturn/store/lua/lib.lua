@@ -140,12 +140,13 @@ local function bounded(limits)
   if limits[3] then set('too_dense', limits[3]) end -- a release that knows no such limit sends none
 end
 
--- how often automatic work may start, and after what silence it starts by itself
+-- how often automatic work may start, after what silence it starts by itself, and from what size on in steps
 local function paced(pace)
   set('hourly', pace[1])
   set('interval', pace[2])
   set('idle_ms', pace[3])
   set('idle_floor', pace[4])
+  set('step', pace[5] or 0)
 end
 
 local function linked(n, hash) return n == 0 or (n <= num('log_len') and hash_at(n) == hash) end
@@ -244,11 +245,16 @@ local function blocked() return (s.blocked or '') ~= '' end
 -- did a job find nothing to gain in the very path there is? until it grows, another would end the same way
 local function tried() return num('tried') > 0 and num('tried') == num('path_tokens') end
 
+-- below the soft level: has the path grown by a step since the last look? what steps prune costs nobody anything
+local function stepping()
+  return requirement() == 'none' and num('step') > 0 and pressure() >= num('step') and num('path_tokens') >= num('stepped')
+end
+
 local function wanted()
   if num('asked') > num('served') then return true end
   if s.parked == '1' or blocked() then return false end
   local level = requirement()
-  return level == 'soft' or (level == 'hard' and not tried())
+  return level == 'soft' or (level == 'hard' and not tried()) or stepping()
 end
 
 local function hold() set('held', num('path_tokens') + num('growth')) end

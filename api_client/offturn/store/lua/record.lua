@@ -85,8 +85,9 @@ set('open', cjson.encode(open))
 local broken = #fresh > 0 and silent()
 if broken then set('doze', 0) end
 local ring = ask(broken)
-local dozes = #fresh > 0 and not ring and (broken or not due()) and num('idle_ms') > 0 and pressure() >= num('idle_floor')
-if dozes then set('doze', now + num('idle_ms')) end
+local quiet = #fresh > 0 and not ring and num('idle_ms') > 0 and pressure() >= num('idle_floor')
+local dozes = quiet and (broken or not due())
+if dozes then set('doze', now + num('idle_ms')) elseif quiet and leased() then set('quiet', now + num('idle_ms')) end
 save()
 if newborn then
   -- begins on nothing: an expired life may have left something, above all where an older release took part in it
