@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import re
 
-from offturn_engine.messages import Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from offturn_engine.media import known
+from offturn_engine.messages import MediaPart, Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 
 HANDLE = re.compile(r"\[?m(\d{1,12})(?:\.(\d{1,6}))?\]?")
 
@@ -37,4 +38,5 @@ def text_behind(message: Message, part: int | None = None) -> str:
         case ToolCallPart(name=name, source=source):
             return f"{name} {source}"
         case other:
-            return json.dumps({"kind": other.kind, "bytes": other.size})
+            called = {"name": str(known(other))} if isinstance(other, MediaPart) else {}
+            return json.dumps({"kind": other.kind, "bytes": other.size, **called})

@@ -18,6 +18,7 @@ from typing import Literal
 from offturn_engine.compaction import HumanItem
 from offturn_engine.constraints import constraints
 from offturn_engine.handles import handle
+from offturn_engine.media import without_encoded
 from offturn_engine.messages import MediaPart, Message
 from offturn_engine.ranges import Ranges, normalise, ranges_of, union
 from offturn_engine.tokens import estimate_text
@@ -260,7 +261,13 @@ def fence_for(text: str) -> str:
 
 
 def _cut(item: HumanItem, room: int) -> _Shown:
-    """The item with as much of its head and tail as fits into `room` tokens, found by halving."""
+    """The item without base64 where that is enough, else with as much of its head and tail as fits into `room` tokens,
+    found by halving."""
+    words = without_encoded(item.text)
+    if words != item.text:
+        left = f"{words}\n[base64 left out · recall {handle(item.seq)}]"
+        if (bare := _shown(item, Form.CUT, _quoted(item, left, MIDDLE_CUT))).tokens <= room:
+            return bare
     pinned = _pinned(item, room)
     low, high = 0, len(item.text)
     best = _shown(item, Form.CUT, _without_middle(item, 0, pinned))

@@ -1,6 +1,6 @@
 """The facts of a report on one generation: sizes by author, and each message with its fates and texts.
 
-Pure: `report` makes the value, a shell draws it. Texts are as recorded, cut at `LONGEST`; whoever shows them escapes them.
+Pure: `report` makes the value, a shell draws it. Texts are as recorded, cut at `LONGEST`, base64 by its name; whoever shows them escapes them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.fates import Fate, Name, fates
 from offturn_engine.formats.base import Format
 from offturn_engine.handles import handle, text_behind
+from offturn_engine.media import without_encoded
 from offturn_engine.messages import Edit, Message
 from offturn_engine.ranges import contains, ranges_of
 from offturn_engine.ranges import label as ranges_label
@@ -163,7 +164,7 @@ def _entry(message: Message, found: Sequence[Fate], after: int, edits: dict[tupl
 
 
 def _told(message: Message, fate: Fate, edit: Edit | None) -> Told:
-    text = text_behind(message, fate.part)
+    text = without_encoded(text_behind(message, fate.part))
     instead = "" if edit is None else _instead(edit)
     return Told(fate=fate, text=text[:LONGEST], left_out=max(0, len(text) - LONGEST), instead=instead[:LONGEST])
 
