@@ -25,8 +25,8 @@ from offturn_engine.stubs import is_stub, stub
 from offturn_engine.telling import telling
 from offturn_engine.tokens import IMAGE, PAGE, SOUND_BYTES, estimate_message, estimate_text
 from offturn_engine.transcript_text import serialise, text_of
-from tests.engine.talk import RECORDED
 from tests.engine.raws import ANTHROPIC, OPENAI, Raw, human, placed, result, says
+from tests.engine.talk import RECORDED
 
 
 def noise(size: int, seed: int = 1) -> bytes:
@@ -62,6 +62,8 @@ def test_the_same_picture_has_the_same_name_in_every_dialect() -> None:
     assert (in_result.media, len(in_result.attached)) == (1, 1)
     assert DATA not in repr(in_chat)
     assert without_encoded(f"see {DATA} there") == f"see ({NAME}) there"
+    assert without_encoded(f"é ![a](data:image/x-own;base64,{DATA}) b") == f"é ![a](({NAME})) b"
+    assert without_encoded(f"data: x, {DATA}") == f"data: x, ({NAME})"
     assert NAME in text_behind(OPENAI.parse({"role": "user", "content": [image()]}))
 
 
@@ -137,7 +139,7 @@ def test_a_recorded_screenshot_as_text_is_known_for_one() -> None:
     file = RECORDED / "invariant_sample_2.json"
     if not file.is_file():
         pytest.skip("recorded sessions are not beside the repository")
-    text = json.loads(file.read_text())[3]["content"]
+    text = json.loads(file.read_text())["messages"][3]["content"]
 
     assert without_encoded(text) == "local_base64_img: (image/png, 205 KB, sha256:f876dd3570ee)"
     assert estimate_text(text) == pytest.approx(len(text) / 1.47, rel=0.1)  # what o200k makes of base64
