@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 from offturn.cache import Cache
 from offturn.errors import InvalidSetting, Refused
 from offturn.paths import Ref
 from offturn_engine.compaction import Compaction
-from offturn_engine.fates import Fate, fates, lineage, off_path
+from offturn_engine.fates import Fate, fates, off_path
 from offturn_engine.handles import parse_handle, text_behind
 
 Wanted: TypeAlias = set[tuple[int, int]]
 """(seq, part) of what was asked for."""
 
 
-def explain(cache: Cache, ref_or_text: Ref, records: Mapping[int, Compaction]) -> list[Fate]:
-    """Fates in the order of the log. `records`: the generations kept, with the one in force.
+def explain(cache: Cache, ref_or_text: Ref, line: Sequence[Compaction]) -> list[Fate]:
+    """Fates in the order of the log. `line`: the lineage of the generation in force.
 
     Raises Refused for a seq or handle that names nothing, InvalidSetting for what is no ref and no text.
     """
     places = wanted(cache, ref_or_text)
     seqs = {seq for seq, _ in places}
-    redacted = [seq for seq in seqs if cache.forms[seq].was is not None]
-    found = fates(cache.path, lineage(records[cache.live.adopted], records), redacted=redacted, wanted=seqs)
+    redacted = cache.redacted()
+    found = fates(cache.path, line, redacted=redacted, wanted=seqs)
     shown = {message.seq for message in cache.path}
     gone = [cache.log[seq] for seq in seqs - shown]
     found += [fate for message in gone for fate in off_path(message, redacted=message.seq in redacted)]

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from offturn import inspecting
-from offturn.cache import Cache
 from offturn.deadline import one_call
 from offturn.entries import listed, prepare
 from offturn.errors import Conflict, InvalidSetting, Refused, StoreFull, StoreUnavailable
@@ -27,8 +26,7 @@ from offturn.shrinking import count_of
 from offturn.store.replies import Gone, RolledBack
 from offturn.ticket import Ticket
 from offturn.view import Options, View
-from offturn_engine.compaction import Compaction
-from offturn_engine.fates import Fate
+from offturn_engine.fates import Fate, lineage
 from offturn_engine.groups import group_is_open
 from offturn_engine.messages import Json
 
@@ -193,9 +191,8 @@ class Session(Mirroring, Redacting):
         Empty where no message holds the text. Raises Refused for a seq or handle that names nothing, InvalidSetting.
         """
         async with self._open(fresh=True) as (_, cache):
-            records = await self._records(cache)
-            records[cache.live.adopted] = await cache.pointed("adopted")
-            return await asyncio.to_thread(explain, cache, ref_or_text, records)
+            shown = await cache.pointed("adopted")
+            return await asyncio.to_thread(explain, cache, ref_or_text, lineage(shown, await cache.records()))
 
     async def status(self) -> inspecting.Status:
         """Sizes, generations in force and current, and whether work is due. Raises Refused where nothing is recorded."""
@@ -205,7 +202,7 @@ class Session(Mirroring, Redacting):
     async def generations(self) -> list[inspecting.Generation]:
         """The generations kept, oldest first; 0, the raw transcript, is always there and not listed."""
         async with self._open(fresh=True) as (_, cache):
-            return inspecting.generations(cache, await self._records(cache))
+            return inspecting.generations(cache, await cache.records())
 
     async def events(self, after: str | None = None, *, limit: int = 1_000) -> list[inspecting.Event]:
         """What happened to the session, oldest first: names, numbers and sizes, never content.
@@ -216,13 +213,6 @@ class Session(Mirroring, Redacting):
         _check_page(after, limit)
         links = await self._connector.links()
         return await links.store.events(self.key, after=after, limit=limit)
-
-    @staticmethod
-    async def _records(cache: Cache) -> dict[int, Compaction]:
-        """The generations kept, by number."""
-        numbers = list(cache.meta.generations) if cache.meta else []
-        found = [(number, await cache.find(number)) for number in numbers]
-        return {number: record for number, record in found if record}
 
     async def _request(self, reason: str, focus: str | None, note: str) -> Ticket:
         if reason not in REASONS:

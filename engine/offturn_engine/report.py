@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -113,11 +113,15 @@ class Report:
         return dict(Counter(fate.why for fate in rules if fate.rule != "kept").most_common())
 
 
-def report(path: Sequence[Message], line: Sequence[Compaction], fmt: Format) -> Report:
-    """The report on the lineage's first record over a path."""
+def report(
+    path: Sequence[Message], line: Sequence[Compaction], fmt: Format, *, redacted: Collection[int] = ()
+) -> Report:
+    """The report on the lineage's first record over a path. `redacted`: seqs."""
     record = line[0]
     items = render(path, record, fmt).items
-    found = {seq: tuple(group) for seq, group in groupby(fates(path, line), key=lambda fate: fate.seq)}
+    found = {
+        seq: tuple(group) for seq, group in groupby(fates(path, line, redacted=redacted), key=lambda fate: fate.seq)
+    }
     own = Counter[int]()
     for item in items:
         if item.kind in ("message", "late", "replay"):

@@ -171,3 +171,18 @@ def test_why_tells_what_became_of_a_text(store: tuple[str, ...], tmp_path: Path)
         "    in the view as it was recorded (kept)",
         "    Port the parser. Never change the public API.",
     ]
+
+
+def test_a_report_on_a_session_holds_its_path(store: tuple[str, ...], tmp_path: Path) -> None:
+    facts("redact", "chat", "--ref", "m2", "--reason", "asked for", "--yes", *store)
+    page = tmp_path / "page.html"
+
+    done = offturn("session", "report", "chat", "--output", str(page), *store)
+    refused = offturn("session", "report", "chat", "--output", "nowhere/page.html", *store)
+
+    assert done.returncode == 0, done.stderr
+    assert "Session chat" in page.read_text()
+    assert page.read_text().count('class="entry f-verbatim"') == len(TALK) - 1
+    assert page.read_text().count('class="entry f-redacted"') == 1
+    assert refused.returncode == 2
+    assert b"--output 'nowhere/page.html'" in refused.stderr
