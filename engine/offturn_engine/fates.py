@@ -36,7 +36,7 @@ from offturn_engine.render import is_system, late_results
 
 Name = Literal["verbatim", "edited", "cleared", "summarised", "omitted", "redacted"]
 """`cleared`: a line with its handle stands for it. `summarised`: what a summary or its facts tell of it is all there is.
-`omitted`: nothing tells of it, or its handle alone."""
+`omitted`: no summary tells of it; a fact or its handle may."""
 
 Reason = Literal[
     "kept",

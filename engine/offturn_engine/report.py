@@ -174,4 +174,10 @@ def _told(message: Message, fate: Fate, edit: Edit | None) -> Told:
 
 
 def _instead(edit: Edit) -> str:
-    return edit.text if edit.text is not None else "" if edit.arguments is None else json.dumps(edit.arguments)
+    return (
+        edit.text
+        if edit.text is not None
+        else ""
+        if edit.arguments is None
+        else json.dumps(edit.arguments, ensure_ascii=False)
+    )
