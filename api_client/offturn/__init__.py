@@ -44,6 +44,7 @@ from offturn.ticket import Ticket
 from offturn.usage import Usage
 from offturn.view import View
 from offturn_engine.errors import SummarizerError
+from offturn_engine.fates import Fate
 from offturn_engine.outcome import Compacted, Failed, Outcome, Pruned, Skipped, Superseded
 from offturn_engine.summary import SummaryReply, SummaryRequest
 
@@ -59,6 +60,7 @@ __all__ = [
     "Conflict",
     "Event",
     "Failed",
+    "Fate",
     "Generation",
     "Health",
     "InvalidMessage",

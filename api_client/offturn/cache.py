@@ -192,6 +192,15 @@ class Cache:
             self.keep(known)
         return known
 
+    async def records(self) -> dict[int, Compaction]:
+        """The generations kept, by number."""
+        found = [(number, await self.find(number)) for number in (self.meta.generations if self.meta else ())]
+        return {number: record for number, record in found if record}
+
+    def redacted(self) -> set[int]:
+        """Seqs of messages without their content."""
+        return {seq for seq, form in enumerate(self.forms) if form.was is not None}
+
     def saw(self, seqs: tuple[int, int]) -> None:
         """The host knows these now."""
         self.seen = union(self.seen, (seqs,))

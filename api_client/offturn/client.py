@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self, get_args
 
+from offturn.attachments import Attachments, checked_attachments
 from offturn.config import DEFAULT_WINDOW, Adopt, SessionConfig, checked_adopt, checked_model, reserved_output
 from offturn.deadline import one_call
 from offturn.entries import OriginRule
@@ -111,6 +112,7 @@ class CompactionClient:
         max_output: int | None = None,
         adopt: Adopt = "group",
         origin: OriginRule = None,
+        attachments: Attachments | None = None,
     ) -> Session:
         """A handle. The first `record` stores policy, format and sizes by value; later handles do not change them.
 
@@ -121,8 +123,13 @@ class CompactionClient:
         adopt: when a new generation goes in force: at the next view with no tool group open (`group`), at a human's
         next message (`turn`), or not at all (`never`). origin: who wrote user-role messages, as in `record`, or a
         function of the raw message that says so (None from it: the format's own rule).
+        attachments: where you keep media yourself, a function of a reference (awaited where it is async) or a dict. Your
+        messages then hold `attachment://KEY` in place of the data or the address of an image, document or sound;
+        `View.kwargs` has the value in its place, `View.messages` and the store never do. One that is not to be had
+        becomes a line of text, and a warning says so. See `offturn.attachments.Attachments`.
         Raises UnknownPolicy, InvalidPolicy (with the numbers), UnknownFormat, InvalidSetting.
         """
+        checked_attachments(attachments)
         size = DEFAULT_WINDOW if window is None else window
         config = SessionConfig(
             format=get(format).name,
@@ -133,7 +140,7 @@ class CompactionClient:
             adopt=checked_adopt(adopt),
         )
         config.limits  # noqa: B018 -- refuses a policy that cannot work with this window, before anything is written
-        return Session(self._key(id), config, self._connector, origin, window is not None)
+        return Session(self._key(id), config, self._connector, origin, window is not None, attachments)
 
     async def sessions(self, limit: int = 1_000) -> list[SessionKey]:
         """Living sessions of this tenant (not purged ones), sorted by id; of more than `limit` no matter which."""

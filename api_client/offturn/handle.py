@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from secrets import token_hex
 from typing import TypeVar
 
+from offturn.attachments import Attachments
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.deadline import holding, is_over, one_call
@@ -29,13 +30,20 @@ class Handle(ABC):
     """What every operation of a session needs. Its calls run one after the other."""
 
     def __init__(
-        self, key: SessionKey, config: SessionConfig, connector: Connector, origin: OriginRule, window_given: bool
+        self,
+        key: SessionKey,
+        config: SessionConfig,
+        connector: Connector,
+        origin: OriginRule,
+        window_given: bool,
+        attachments: Attachments | None = None,
     ) -> None:
         self.key = key
         self._config = config
         self._connector = connector
         self._origin = origin
         self._window_given = window_given
+        self._attachments = attachments
         self._lock = asyncio.Lock()
         self._outbox = connector.courier.outbox(key)
         self._cache: Cache | None = None

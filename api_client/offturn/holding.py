@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from offturn.appending import Appending
+from offturn.attachments import fetched
 from offturn.cache import Cache
 from offturn.errors import InvalidSetting
 from offturn.showing import show
@@ -41,17 +42,18 @@ class Holding(Appending):
             with self._shrinking.doubting(config, options):
                 view = await show(cache, config, replace(options, allowed=None), offline=bool(stale))
             limited = (DOUBTED.format(options.allowed, view.limit),)
+        attachments, missing = await fetched(self._attachments, view.messages)
         same = 0
         for old, new in zip(self._last.messages if self._last else (), view.messages, strict=False):
             if old != new:
                 break
             same += 1
-        warnings = (*view.warnings, *limited, *self._warnings(cache), *_losses(cache))
+        warnings = (*view.warnings, *missing, *limited, *self._warnings(cache), *_losses(cache))
         warnings += (stale,) if stale else (cache.meta.warnings if cache.meta else ())
         cache.lost, cache.mended = False, 0
         cache.saw((0, len(cache.log)))
         name = f"{view.id}+{cache.waiting[1] - cache.waiting[0]}" if stale else view.id
-        self._last = replace(view, id=name, prefix=same, warnings=warnings, stale=bool(stale))
+        self._last = replace(view, id=name, prefix=same, warnings=warnings, stale=bool(stale), attachments=attachments)
         return self._last
 
     async def _held(self, options: Options, hold: float) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,8 +13,7 @@ from offturn.loading import requirement
 from offturn.store.dead import counted
 from offturn.store.replies import Event
 from offturn_engine.compaction import UNPRICED, Compaction, Economics
-from offturn_engine.handles import parse_handle
-from offturn_engine.messages import Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from offturn_engine.handles import parse_handle, text_behind
 from offturn_engine.ranges import Ranges, length
 from offturn_engine.triggers import Requirement
 
@@ -130,18 +128,6 @@ def recall(cache: Cache, handle: object) -> str:
     if seq >= len(cache.log):
         raise Refused(f"handle {handle!r}: the session has {len(cache.log)} messages, the first is m0")
     message = cache.log[seq]
-    if part is None:
-        return "\n\n".join(_text(message, i) for i in range(len(message.parts)))
-    if part >= len(message.parts):
+    if part is not None and part >= len(message.parts):
         raise Refused(f"handle {handle!r}: message m{seq} has {len(message.parts)} parts, the first is m{seq}.0")
-    return _text(message, part)
-
-
-def _text(message: Message, part: int) -> str:
-    match message.parts[part]:
-        case TextPart(text=text) | ThinkingPart(text=text) | ToolResultPart(text=text):
-            return text
-        case ToolCallPart(name=name, source=source):
-            return f"{name} {source}"
-        case other:
-            return json.dumps({"kind": other.kind, "bytes": other.size})
+    return text_behind(message, part)

@@ -6,6 +6,7 @@ with the reply it gave, so a write takes effect once.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +15,11 @@ from offturn import inspecting
 from offturn.deadline import one_call
 from offturn.entries import listed, prepare
 from offturn.errors import Conflict, InvalidSetting, Refused, StoreFull, StoreUnavailable
+from offturn.explaining import explain
 from offturn.holding import checked_hold
 from offturn.mirroring import Mirroring
 from offturn.overflow import Overflow, unrecognised
+from offturn.paths import Ref
 from offturn.redacting import Redacting
 from offturn.showing import require_room
 from offturn.shrinking import count_of
@@ -24,6 +27,7 @@ from offturn.store.replies import Gone, RolledBack
 from offturn.ticket import Ticket
 from offturn.view import Options, View
 from offturn.written import rolled_back
+from offturn_engine.fates import Fate, lineage
 from offturn_engine.groups import group_is_open
 from offturn_engine.messages import Json
 
@@ -180,6 +184,18 @@ class Session(Mirroring, Redacting):
         async with self._open(fresh=True) as (_, cache):
             return inspecting.recall(cache, handle)
 
+    async def explain(self, ref_or_text: Ref) -> list[Fate]:
+        """What became of messages in the view in force: verbatim, edited, cleared, summarised, omitted or redacted, by
+        which rule of which generation, and since when. One `Fate` for each part, in the order of the log.
+
+        ref_or_text: a seq, a handle such as `m181` or `m181.2`, one of your own ids, or a text: then every part of the
+        log that holds it, whatever its case and line breaks; those that the session no longer shows say so.
+        Empty where no message holds the text. Raises Refused for a seq or handle that names nothing, InvalidSetting.
+        """
+        async with self._open(fresh=True) as (_, cache):
+            shown = await cache.pointed("adopted")
+            return await asyncio.to_thread(explain, cache, ref_or_text, lineage(shown, await cache.records()))
+
     async def status(self) -> inspecting.Status:
         """Sizes, generations in force and current, and whether work is due. Raises Refused where nothing is recorded."""
         async with self._open(fresh=True) as (_, cache):
@@ -188,9 +204,7 @@ class Session(Mirroring, Redacting):
     async def generations(self) -> list[inspecting.Generation]:
         """The generations kept, oldest first; 0, the raw transcript, is always there and not listed."""
         async with self._open(fresh=True) as (_, cache):
-            numbers = list(cache.meta.generations) if cache.meta else []
-            found = [(number, await cache.find(number)) for number in numbers]
-            return inspecting.generations(cache, {number: record for number, record in found if record})
+            return inspecting.generations(cache, await cache.records())
 
     async def events(self, after: str | None = None, *, limit: int = 1_000) -> list[inspecting.Event]:
         """What happened to the session, oldest first: names, numbers and sizes, never content.

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from offturn.copying import copied
 from offturn.request_options import Method, marked, method
 from offturn_config.errors import InvalidSetting
+from offturn_engine.attachments import resolved
 from offturn_engine.compaction import Opaque
 from offturn_engine.formats import get
 from offturn_engine.formats.anthropic import Anthropic
@@ -45,7 +46,8 @@ class Options:
 class View:
     """Messages ready to send, and what is known about them.
 
-    messages: raw messages in the session's format; an unedited one is the value the host recorded. Read only
+    messages: raw messages in the session's format; an unedited one is the value the host recorded, references to
+    attachments included. Read only
     system: the system prompt given to `view()`; the policy may add a note at its end
     generation: number in force; 0 is the raw transcript
     path: the seq ranges of the log the session shows
@@ -79,6 +81,9 @@ class View:
     breakpoints: bool = False  # `kwargs()` sets cache breakpoints
     opaque: Opaque | None = field(default=None, repr=False)  # a provider's item for the summary at `opaque_at`
     opaque_at: int = 0
+    attachments: Mapping[str, Json] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # by reference, for `kwargs()`
     estimate: int = field(default=0, repr=False)  # uncalibrated, messages only: what usage is measured against
     declared: int = field(default=0, repr=False)  # uncalibrated, of the system prompt and tools given
     options: Options = field(default=Options(), repr=False, compare=False)  # what the call that made it asked for
@@ -95,7 +100,7 @@ class View:
 
         They are copies: set cache markers in them as you like, where the policy sets none.
         """
-        messages = self.messages
+        messages: Sequence[RawMessage] = resolved(self.messages, self.attachments)
         if self.opaque is not None and self.format == Anthropic.name:
             block = {"role": "assistant", "content": [json.loads(self.opaque.data)]}
             messages = [block, *messages[self.opaque_at + 1 :]]
@@ -111,7 +116,7 @@ class View:
         """
         if self.format != OpenAIChat.name:
             raise InvalidSetting(f"a view in format {self.format!r} has no input items: use kwargs()")
-        before, after = self.messages, list[RawMessage]()
+        before, after = resolved(self.messages, self.attachments), list[RawMessage]()
         own: list[Json] = []
         if self.opaque is not None:
             before, after = before[: self.opaque_at], [*before[self.opaque_at + 1 :]]

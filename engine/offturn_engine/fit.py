@@ -18,6 +18,7 @@ from offturn_engine.draft import Candidate, Draft, assemble, floor
 from offturn_engine.errors import CannotFit
 from offturn_engine.groups import pair, pending
 from offturn_engine.invariants import legal_cut_points
+from offturn_engine.media import without_encoded
 from offturn_engine.messages import Edit, Message, TextPart
 from offturn_engine.prune import pressed, prune
 from offturn_engine.ranges import contains, length
@@ -162,7 +163,9 @@ def _system_messages(draft: Draft, _: Prune) -> Iterator[Draft]:
 
 
 def _middle_cut(text: str, seq: int) -> str:
-    half = LONG_TEXT // 2
+    half, text = LONG_TEXT // 2, without_encoded(text)
+    if len(text) <= LONG_TEXT:
+        return f"{text}\n[base64 left out, recall m{seq}]"
     return f"{text[:half]}\n[... {len(text) - LONG_TEXT} characters left out, recall m{seq} ...]\n{text[-half:]}"
 
 

@@ -12,11 +12,13 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from html import escape
 from typing import Literal
 
 from offturn_engine.compaction import HumanItem
 from offturn_engine.constraints import constraints
 from offturn_engine.handles import handle
+from offturn_engine.media import without_encoded
 from offturn_engine.messages import MediaPart, Message
 from offturn_engine.ranges import Ranges, normalise, ranges_of, union
 from offturn_engine.tokens import estimate_text
@@ -27,6 +29,7 @@ EXCERPT = 80  # characters shown of a message listed by handle
 LEAST = 80  # tokens a message keeps when its middle is cut
 CONSTRAINTS_SHARE = 0.6  # of a cut message's room, for the constraints in its middle
 BARE = "By handle only:"
+MIDDLE_CUT = "middle cut"
 LISTED = 40  # messages that each keep their handle, whatever the budget
 FENCE = "~"
 SHORTEST_FENCE = 3
@@ -108,6 +111,17 @@ def accounted(text: str) -> Ranges:
     """The seqs whose handles stand in a rendered text, those inside a span included."""
     named = ranges_of(int(seq) for seq in _HANDLE.findall(text))
     return union(named, normalise((int(low), int(high) + 1) for low, high in _SPAN.findall(text)))
+
+
+def form_in(summary: str, item: HumanItem) -> Form:
+    """How a summary that `render` wrote shows one message: `VERBATIM`, `CUT`, or in whatever way by its `HANDLE`.
+
+    Where the human words are a section of a template they are escaped there, see `draft`.
+    """
+    whole = _quoted(item, item.text, "")
+    if whole in summary or escape(whole, quote=False) in summary:
+        return Form.VERBATIM
+    return Form.CUT if f"{_head(item, MIDDLE_CUT)}\n{FENCE}" in summary else Form.HANDLE
 
 
 def _list_hopeless(shown: list[_Shown], total: int, budget: int) -> int:
@@ -247,7 +261,13 @@ def fence_for(text: str) -> str:
 
 
 def _cut(item: HumanItem, room: int) -> _Shown:
-    """The item with as much of its head and tail as fits into `room` tokens, found by halving."""
+    """The item without base64 where that is enough, else with as much of its head and tail as fits into `room` tokens,
+    found by halving."""
+    words = without_encoded(item.text)
+    if words != item.text:
+        left = f"{words}\n[base64 left out · recall {handle(item.seq)}]"
+        if (bare := _shown(item, Form.CUT, _quoted(item, left, MIDDLE_CUT))).tokens <= room:
+            return bare
     pinned = _pinned(item, room)
     low, high = 0, len(item.text)
     best = _shown(item, Form.CUT, _without_middle(item, 0, pinned))
@@ -282,4 +302,4 @@ def _without_middle(item: HumanItem, keep: int, pinned: Sequence[tuple[int, str]
     missing = len(text) - len(head) - len(tail)
     marker = f"[… {missing:,} characters omitted · recall {handle(item.seq)}{' · kept from them:' if inside else ''}]"
     lines = [head, marker, *inside, *(["[…]"] if inside else []), tail]
-    return _quoted(item, "\n".join(line for line in lines if line), "middle cut")
+    return _quoted(item, "\n".join(line for line in lines if line), MIDDLE_CUT)

@@ -6,12 +6,15 @@ An image becomes a line of text with its handle; what a human wrote beside it st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from offturn_engine.handles import handle
+from offturn_engine.media import known
 from offturn_engine.messages import Edit, MediaPart, Message, ThinkingPart, ToolResultPart
 from offturn_engine.tokens import IMAGE, estimate_text
+
+NAMED = 4  # images of one part
 
 Gain = tuple[tuple[Edit, ...], int]
 """Edits that are made together, and the tokens they free."""
@@ -41,17 +44,22 @@ def old_reasoning(messages: Sequence[Message], protected: Collection[int]) -> di
 def old_images(messages: Sequence[Message], newest: int, may: Callable[[int, int], bool]) -> dict[int, list[Gain]]:
     """By index: images that are older than the `newest` ones. `may(index, part)`: may this result be changed?"""
     found: dict[int, list[Gain]] = {}
+    shown: dict[str, str] = {}  # by digest: where the newest such image stands that stays
     left = newest
     for i in range(len(messages) - 1, -1, -1):
         message = messages[i]
         for part in range(len(message.parts) - 1, -1, -1):
             body = message.parts[part]
             count = _images(body)
-            if count and left <= 0 and not (isinstance(body, ToolResultPart) and not may(i, part)):
-                text = _without_images(message, part, count)
+            goes = count and left <= 0 and not (isinstance(body, ToolResultPart) and not may(i, part))
+            if goes:
+                text = _without_images(message, part, count, shown)
                 found.setdefault(i, []).append(
                     ((Edit(seq=message.seq, part=part, rule="image", text=text),), count * IMAGE)
                 )
+            elif count:
+                name = _name(message, part)
+                shown |= {k.digest: shown.get(k.digest, name) for k in map(known, _media(body)) if k.digest}
             left -= count
     return found
 
@@ -62,10 +70,19 @@ def _images(part: object) -> int:
     return int(isinstance(part, MediaPart) and part.kind == "image")
 
 
-def _without_images(message: Message, part: int, count: int) -> str:
-    name = handle(message.seq, part if len(message.parts) > 1 else None)
-    line = f"[{'image' if count == 1 else f'{count} images'} left out · recall {name}]"
+def _media(part: object) -> tuple[MediaPart, ...]:
+    return part.attached if isinstance(part, ToolResultPart) else (part,) if isinstance(part, MediaPart) else ()
+
+
+def _name(message: Message, part: int) -> str:
+    return handle(message.seq, part if len(message.parts) > 1 else None)
+
+
+def _without_images(message: Message, part: int, count: int, shown: Mapping[str, str]) -> str:
     body = message.parts[part]
+    said = [f"{k}, the same as in {shown[k.digest]}" if k.digest in shown else str(k) for k in map(known, _media(body))]
+    what = "; ".join(said[:NAMED]) or "no more is known"
+    line = f"[{'image' if count == 1 else f'{count} images'} left out ({what}) · recall {_name(message, part)}]"
     return f"{body.text}\n{line}" if isinstance(body, ToolResultPart) and body.text else line
 
 

@@ -7,7 +7,7 @@ an unedited message renders to the very value the host recorded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
@@ -47,20 +47,25 @@ class ToolCallPart:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultPart:
-    """`is_error` is None where the format cannot say; `media` counts images and documents inside."""
+    """`is_error` is None where the format cannot say; `media` counts images and documents inside, `attached` are they."""
 
     call_id: str
     text: str
     is_error: bool | None = None
     media: int = 0
+    attached: tuple[MediaPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MediaPart:
-    """An image, document or sound; `size` is the bytes of its JSON."""
+    """An image, document or sound; `size` is the bytes of its JSON.
+
+    source: its data as sent (base64, a data URL) or what refers to it; `offturn_engine.media` reads it.
+    """
 
     kind: str
     size: int
+    source: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

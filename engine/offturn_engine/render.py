@@ -12,7 +12,7 @@ After the summary come the restores, then the replay, then what was recorded lat
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -67,6 +67,12 @@ def is_system(raw: Json) -> bool:
 def render(path: Sequence[Message], compaction: Compaction, fmt: Format) -> Rendering:
     """The view of a generation over a path (messages with their seq, in path order)."""
     return _Renderer(path, compaction, fmt).run()
+
+
+def late_results(path: Sequence[Message], index: int, pairs: Pairs, shown: Collection[int]) -> frozenset[int]:
+    """The parts of a message that are results whose call is not among the `shown` indices: they are told as text."""
+    calls = {part: pairs.call_of.get((index, part)) for part, _ in path[index].results}
+    return frozenset(part for part, call in calls.items() if call is None or call[0] not in shown)
 
 
 class _Renderer:
@@ -182,12 +188,7 @@ class _Renderer:
             self._add(raw, message.seq, "message", message)
 
     def _late(self, index: int) -> frozenset[int]:
-        """The parts of a message that are results whose call the view does not show."""
-        return frozenset(part for part, _ in self.path[index].results if not self._call_is_shown(index, part))
-
-    def _call_is_shown(self, index: int, part: int) -> bool:
-        call = self.pairs.call_of.get((index, part))
-        return call is not None and call[0] in self.shown
+        return late_results(self.path, index, self.pairs, self.shown)
 
     def _tell(self, index: int, late: frozenset[int]) -> None:
         message = self.path[index]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from offturn_config.groups import Prune
 from offturn_engine.handles import handle
+from offturn_engine.media import encoded, without_encoded
 from offturn_engine.messages import ToolCallPart, ToolResultPart
 from offturn_engine.results import carrying, exit_code, failed, first_error_line, kept, lines_of
 from offturn_engine.tools import family_of, one_line, target, written_lines
@@ -15,6 +17,7 @@ UNKNOWN = ToolCallPart("", "tool", None, "")
 """Stands for the call of a result that has none."""
 
 NAME_CHARACTERS = 60
+NAMED = 2  # pieces of base64 in a text
 LARGEST = 20_000  # characters; a longer text that opens like a stub is a result that quotes one
 
 _STUB = re.compile(r"\[(?:cleared|reduced|duplicate): [^\n]{1,600} · recall m\d{1,12}(?:\.\d{1,6})?\](?:\n|$)")
@@ -34,7 +37,8 @@ def stub(call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None,
     """
     bad = failed(result, call)
     line = headline("cleared", call, result, seq, part)
-    return "\n".join([line, *failure(result.text, policy.failure_lines)]) if bad else line
+    text = without_encoded(result.text) if bad else ""
+    return "\n".join([line, *failure(text, policy.failure_lines)]) if bad else line
 
 
 def headline(word: str, call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None) -> str:
@@ -99,7 +103,8 @@ def _hits(text: str) -> int:
 def _size(result: ToolResultPart) -> str:
     media = f", {result.media} media" if result.media else ""
     lines = _counted(result.text.count("\n") + 1, "line")
-    return f"{lines}, {_counted(len(result.text), 'character')}{media}"
+    inside = "".join(f", {what}" for _, _, what in islice(encoded(result.text), NAMED))
+    return f"{lines}, {_counted(len(result.text), 'character')}{media}{inside}"
 
 
 def _counted(number: int, noun: str) -> str:

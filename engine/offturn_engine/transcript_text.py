@@ -2,6 +2,7 @@
 
 A record starts with its handle, `[m12 human]`; calls and results carry `m13.1`, message and part, so that parallel
 calls stay apart. Text inside a record cannot open a record of its own, and no text can close the fence around it.
+Media and base64 stand there by their names, kind, size and digest: the same picture twice has one name.
 Secrets are masked before a long part is cut and before blocks are split, so that no half of one is shown.
 """
 
@@ -15,6 +16,7 @@ from hashlib import sha256
 
 from offturn_engine.groups import Pairs, pair, spans
 from offturn_engine.mask import Masked, mask
+from offturn_engine.media import known, without_encoded
 from offturn_engine.messages import (
     Edit,
     MediaPart,
@@ -28,6 +30,7 @@ from offturn_engine.messages import (
 )
 from offturn_engine.tokens import estimate_text
 
+NAMED = 20  # images and documents of one result
 LONGEST = 12_000
 """Characters of one part that are shown; of a longer one the first two thirds and the last third of this."""
 
@@ -135,21 +138,25 @@ def _name(call: ToolCallPart) -> str:
 def _shown(part: Part, edit: Edit | None) -> str:
     match part:
         case TextPart(text):
-            return text if edit is None or edit.text is None else edit.text
+            return without_encoded(text if edit is None or edit.text is None else edit.text)
         case ToolResultPart():
-            text = part.text if edit is None or edit.text is None else edit.text
-            return "\n".join(filter(None, (text, " ".join(["(media)"] * min(part.media, 20)))))
+            text = without_encoded(part.text if edit is None or edit.text is None else edit.text)
+            named = [f"({known(one)})" for one in part.attached[:NAMED]] or ["(media)"] * min(part.media, NAMED)
+            return "\n".join(filter(None, (text, " ".join(named))))
         case ToolCallPart():
             return _arguments(part, edit)
         case ThinkingPart():
             return "(reasoning not shown)"
-        case MediaPart(kind) | OpaquePart(kind):
+        case MediaPart():
+            return f"({known(part)})"
+        case OpaquePart(kind):
             return f"({kind})"
 
 
 def _arguments(call: ToolCallPart, edit: Edit | None) -> str:
     value = call.arguments if edit is None or edit.arguments is None else edit.arguments
-    return call.source if value is None else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    text = call.source if value is None else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    return without_encoded(text)
 
 
 def _clip(text: str, most: int) -> str:

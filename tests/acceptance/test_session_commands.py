@@ -150,3 +150,39 @@ def test_redact_asks_and_the_message_keeps_its_place(store: tuple[str, ...]) -> 
     assert [line["seq"] for line in messages if line["redacted"] == "asked for"] == [0, 2]
     assert messages[0]["message"] == {"role": TALK[0]["role"], "content": "[redacted]"}
     assert messages[1]["message"] == TALK[1]
+
+
+def test_why_tells_what_became_of_a_text(store: tuple[str, ...], tmp_path: Path) -> None:
+    facts("rewind", "chat", "--to", "m4", *store)
+
+    [kept] = facts("why", "chat", "never change the", *store)
+    by_seq = facts("why", "chat", "1", *store)
+    [gone] = facts("why", "chat", "All ported", *store)
+    nothing = offturn("session", "why", "chat", "nobody said this", *store)
+    screen = on_a_terminal("session", "why", "chat", "never change the", *store, cwd=tmp_path)
+
+    assert (kept["seq"], kept["fate"], kept["rule"], kept["since"]) == (0, "verbatim", "kept", "always")
+    assert [row["kind"] for row in by_seq] == ["text", "call"]
+    assert (gone["fate"], gone["rule"]) == ("omitted", "off-path")
+    assert (nothing.returncode, nothing.stdout) == (1, b"")
+    assert b"no message holds that text" in nothing.stderr
+    assert screen.splitlines() == [
+        "m0  human text: verbatim",
+        "    in the view as it was recorded (kept)",
+        "    Port the parser. Never change the public API.",
+    ]
+
+
+def test_a_report_on_a_session_holds_its_path(store: tuple[str, ...], tmp_path: Path) -> None:
+    facts("redact", "chat", "--ref", "m2", "--reason", "asked for", "--yes", *store)
+    page = tmp_path / "page.html"
+
+    done = offturn("session", "report", "chat", "--output", str(page), *store)
+    refused = offturn("session", "report", "chat", "--output", "nowhere/page.html", *store)
+
+    assert done.returncode == 0, done.stderr
+    assert "Session chat" in page.read_text()
+    assert page.read_text().count('class="entry f-verbatim"') == len(TALK) - 1
+    assert page.read_text().count('class="entry f-redacted"') == 1
+    assert refused.returncode == 2
+    assert b"--output 'nowhere/page.html'" in refused.stderr

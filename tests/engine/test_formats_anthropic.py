@@ -63,7 +63,7 @@ def test_user_blocks() -> None:
     document = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
     inner = [{"type": "text", "text": "one"}, IMAGE, {"type": "text", "text": "two"}, {"type": "tool_reference"}]
     message = FORMAT.parse(user(result(content=inner, is_error=True), TEXT, IMAGE, document))
-    assert message.parts[0] == ToolResultPart("t1", "one\ntwo", True, 1)
+    assert message.parts[0] == ToolResultPart("t1", "one\ntwo", True, 1, (MediaPart("image", 90, "AAAA"),))
     assert [type(part) for part in message.parts[1:]] == [TextPart, MediaPart, MediaPart]
     assert message.origin == "human"
 

@@ -75,9 +75,10 @@ def test_media_and_unknown_parts() -> None:
 
 
 def test_a_result_joins_text_and_counts_media() -> None:
-    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
+    image: dict[str, Any] = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
     content = [{"type": "text", "text": "one"}, image, {"type": "text", "text": "two"}]
-    assert FORMAT.parse(answer(content=content)).parts == (ToolResultPart("c1", "one\ntwo", None, 1),)
+    attached = (MediaPart("image", len(json.dumps(image)), image["image_url"]["url"]),)
+    assert FORMAT.parse(answer(content=content)).parts == (ToolResultPart("c1", "one\ntwo", None, 1, attached),)
 
 
 def test_developer_is_system_and_function_is_tool() -> None:

@@ -48,7 +48,7 @@ SESSION = (
 
 def test_records_carry_handles_calls_results_and_placeholders() -> None:
     assert text_of(serialise(SESSION, {})) == (
-        "[m3 human]\nFix the login.\n(image)\n\n"
+        "[m3 human]\nFix the login.\n(image, 9 KB)\n\n"
         '[m4 assistant]\n(reasoning not shown)\nLooking.\ncall m4.2 bash {"command": "ls"}\n\n'
         "[m6 tool]\nresult m4.2 bash ok:\na.py\nb.py\n\n"
         '[m7 assistant]\ncall m7.0 bash {"command": "pytest"}\ncall m7.1 read {not json\n\n'

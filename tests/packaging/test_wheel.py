@@ -40,7 +40,8 @@ def test_data_files_are_inside(wheel: Path) -> None:
     names = set(_names(wheel))
     scripts = {"record", "request", "claim", "renew", "commit", "finish", "adopt", "rollback", "lib"}
     assert {f"offturn/store/lua/{name}.lua" for name in scripts} <= names
-    assert {"offturn/ring.lua", "offturn_config/presets/balanced.toml"} <= names
+    data = {"offturn/ring.lua", "offturn_config/presets/balanced.toml", "offturn_worker/reporting/report.html"}
+    assert data <= names
 
 
 def test_metadata_says_what_pyproject_says(unpacked: Path, required: list[Requirement]) -> None:

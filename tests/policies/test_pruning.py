@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
+from hashlib import sha256
 
 import pytest
 
@@ -212,7 +214,9 @@ def test_all_but_the_newest_images_become_a_line_of_text() -> None:
     chat = placed([{"role": "user", "content": [words, url]}, says("a"), {"role": "user", "content": [url]}, says("b")])
     edits = pruned(chat, images=1).edits
     assert [(e.seq, e.part, e.rule) for e in edits] == [(0, 1, "image")]
-    assert OPENAI.edit(chat[0], edits)["content"] == [words, {"type": "text", "text": "[image left out · recall m0.1]"}]
+    name = f"image/png, 8 bytes, sha256:{sha256(b64decode('iVBORw0KGgo=')).hexdigest()[:12]}"
+    line = f"[image left out ({name}, the same as in m2) · recall m0.1]"
+    assert OPENAI.edit(chat[0], edits)["content"] == [words, {"type": "text", "text": line}]
     assert OPENAI.parse(OPENAI.edit(chat[0], edits)).text.startswith("look at this")
 
     source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
@@ -222,7 +226,7 @@ def test_all_but_the_newest_images_become_a_line_of_text() -> None:
     path = placed([human("go"), use, seen, {"role": "user", "content": [words, shot]}], ANTHROPIC)
     edits = pruned(path, images=0).edits
     assert ANTHROPIC.edit(path[2], [edits[-1] if edits[-1].seq == 2 else edits[0]])["content"][0]["content"] == [
-        {"type": "text", "text": "look at this\n[2 images left out · recall m2]"}
+        {"type": "text", "text": f"look at this\n[2 images left out ({name}; {name}) · recall m2]"}
     ]
     assert {e.seq for e in edits} == {2, 3}
     assert {e.seq for e in pruned(path, images=1).edits} == {2}

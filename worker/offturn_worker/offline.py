@@ -11,7 +11,7 @@ from offturn.asking import calls_wanted
 from offturn.config import DEFAULT_WINDOW, reserved_output
 from offturn.summarise import Unavailable, summarise
 from offturn.summarizer import AnySummarizer, Extractive
-from offturn_config.limits import window_filled
+from offturn_config.limits import Limits, window_filled
 from offturn_config.policy import Policy
 from offturn_engine.accept import accept
 from offturn_engine.compaction import NOTHING, Compaction
@@ -19,7 +19,8 @@ from offturn_engine.draft import Candidate
 from offturn_engine.errors import SummarizerError
 from offturn_engine.files import Conversation
 from offturn_engine.formats import get
-from offturn_engine.messages import RawMessage
+from offturn_engine.formats.base import Format
+from offturn_engine.messages import Message, RawMessage
 from offturn_engine.outcome import NO_GAIN
 from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, plan
 from offturn_engine.render import render
@@ -32,6 +33,18 @@ UNUSABLE = {
     "not_found": "cannot be asked, the provider has no such model",
 }
 REMEDIES = {"auth": "set the right key (see `offturn doctor`), or "}
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A conversation as the engine works on it. `limits` in estimate units."""
+
+    path: tuple[Message, ...] = ()
+    fmt: Format | None = None
+    limits: Limits | None = None
+
+
+NOTHING_READ = Read()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +63,10 @@ class Result:
     record: Compaction = NOTHING
     notes: tuple[str, ...] = ()
     model_calls: int = 0
+    read: Read = NOTHING_READ
 
     @classmethod
-    def unchanged(cls, conversation: Conversation, tokens: int, reason: str) -> Self:
+    def unchanged(cls, conversation: Conversation, tokens: int, reason: str, read: Read = NOTHING_READ) -> Self:
         """For a conversation that stays as it is."""
         return cls(
             messages=list(conversation.messages),
@@ -62,6 +76,7 @@ class Result:
             outcome="skipped",
             reason=reason,
             notes=conversation.notes,
+            read=read,
         )
 
     @classmethod
@@ -126,9 +141,12 @@ async def compact_conversation(
     free = partial(reserved_output, max_output=None)
     size = window or max(window_filled(policy, before, output=free), LEAST_WINDOW)
 
-    planned = plan(path, NOTHING, fmt, policy=policy, limits=policy.limits(size, free(size)), reason="manual")
+    limits = policy.limits(size, free(size))
+    known = Read(tuple(path), fmt, limits)
+
+    planned = plan(path, NOTHING, fmt, policy=policy, limits=limits, reason="manual")
     if isinstance(planned, Skip):
-        return Result.unchanged(conversation, before, planned.reason)
+        return Result.unchanged(conversation, before, planned.reason, known)
     calls = 0
     if isinstance(planned, PruneOnly):
         candidate = planned.candidate
@@ -137,8 +155,9 @@ async def compact_conversation(
         made = candidate.compaction.spent.calls
         calls = calls_wanted(planned, DEFAULT_WINDOW) if isinstance(summarizer, Extractive) else made
     if rejected := accept(candidate, minimum_gain=policy.size.minimum_gain):
-        return Result.unchanged(conversation, before, NO_GAIN if rejected.reason == "covers_less" else rejected.reason)
-    return _result(candidate, conversation, calls)
+        why = NO_GAIN if rejected.reason == "covers_less" else rejected.reason
+        return Result.unchanged(conversation, before, why, known)
+    return _result(candidate, conversation, known, calls)
 
 
 async def _summarised(planned: Summarise, summarizer: AnySummarizer) -> Candidate:
@@ -159,7 +178,7 @@ async def _summarised(planned: Summarise, summarizer: AnySummarizer) -> Candidat
     )
 
 
-def _result(candidate: Candidate, conversation: Conversation, model_calls: int) -> Result:
+def _result(candidate: Candidate, conversation: Conversation, read: Read, model_calls: int) -> Result:
     record = candidate.compaction
     return Result(
         messages=candidate.rendering.messages,
@@ -170,6 +189,7 @@ def _result(candidate: Candidate, conversation: Conversation, model_calls: int) 
         record=record,
         model_calls=model_calls,
         notes=conversation.notes,
+        read=read,
     )
 
 

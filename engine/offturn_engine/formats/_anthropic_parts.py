@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from offturn_engine.formats._edits import size_of
 from offturn_engine.formats._values import Field, id_at, kind_of, object_at, text_at
+from offturn_engine.media import source_of
 from offturn_engine.messages import (
     Json,
     MediaPart,
@@ -82,7 +83,7 @@ def _part(value: Json, field: Field, role: str) -> Part:
     if kind not in MEDIA:
         return OpaquePart(kind, size_of(block))
     object_at(block.get("source"), field["source"])
-    return MediaPart(MEDIA[kind], size_of(block))
+    return MediaPart(MEDIA[kind], size_of(block), source_of(block))
 
 
 def _call(block: dict[str, Json], field: Field) -> ToolCallPart:
@@ -100,11 +101,13 @@ def _result(block: dict[str, Json], field: Field) -> ToolResultPart:
         return ToolResultPart(call_id, content, is_error)
     if not isinstance(content, list):
         field["content"].refuse(f"must be a string or a list of blocks, got {kind_of(content)}")
-    texts, media = [], 0
+    texts: list[str] = []
+    attached: list[MediaPart] = []
     for i, item in enumerate(content):
         inner, place = object_at(item, field["content"][i]), field["content"][i]
         kind = id_at(inner.get("type"), place["type"])
-        media += kind in MEDIA
+        if kind in MEDIA:
+            attached.append(MediaPart(MEDIA[kind], size_of(inner), source_of(inner)))
         if kind == "text":
             texts.append(text_at(inner.get("text"), place["text"]))
-    return ToolResultPart(call_id, "\n".join(texts), is_error, media)
+    return ToolResultPart(call_id, "\n".join(texts), is_error, len(attached), tuple(attached))

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from offturn_engine.formats._arguments import read_arguments
 from offturn_engine.formats._edits import size_of
 from offturn_engine.formats._values import Field, id_at, kind_of, object_at, text_at
+from offturn_engine.media import source_of
 from offturn_engine.messages import (
     Json,
     MediaPart,
@@ -85,7 +86,7 @@ def _part(value: Json, field: Field) -> Part:
         return OpaquePart(kind, size_of(part))
     if not isinstance(part.get(kind), dict | str):
         field[kind].refuse(f"must be an object, got {kind_of(part.get(kind))}")
-    return MediaPart(MEDIA[kind], size_of(part))
+    return MediaPart(MEDIA[kind], size_of(part), source_of(part))
 
 
 def _result(raw: RawMessage, field: Field) -> ToolResultPart:
@@ -99,7 +100,8 @@ def _result(raw: RawMessage, field: Field) -> ToolResultPart:
         return ToolResultPart(call_id, content)
     parts = [part for _, part in _content({"content": content}, field, raw["role"])]
     text = "\n".join(part.text for part in parts if isinstance(part, TextPart))
-    return ToolResultPart(call_id, text, media=sum(isinstance(part, MediaPart) for part in parts))
+    attached = tuple(part for part in parts if isinstance(part, MediaPart))
+    return ToolResultPart(call_id, text, media=len(attached), attached=attached)
 
 
 def _calls(raw: RawMessage, field: Field) -> Places:

@@ -9,7 +9,19 @@ import typer
 
 from offturn import __version__
 from offturn.errors import OffturnError
-from offturn_worker.cli import compacting, demo, doctor, importing, moving, policies, requesting, serving, sessions
+from offturn_worker.cli import (
+    compacting,
+    demo,
+    doctor,
+    explaining,
+    importing,
+    moving,
+    policies,
+    reporting,
+    requesting,
+    serving,
+    sessions,
+)
 from offturn_worker.cli.output import out, say
 
 typer_app = typer.Typer(
@@ -41,7 +53,9 @@ typer_app.command("worker")(serving.worker)
 typer_app.command("compact")(compacting.compact)
 typer_app.command("doctor")(doctor.doctor)
 typer_app.command("import")(importing.import_file)
+explaining.add_to(sessions.typer_app)
 moving.add_to(sessions.typer_app)
+reporting.add_to(sessions.typer_app)
 requesting.add_to(sessions.typer_app)
 typer_app.add_typer(sessions.typer_app, name="session")
 typer_app.add_typer(policies.typer_app, name="policies")

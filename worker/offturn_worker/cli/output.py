@@ -62,17 +62,17 @@ def say(text: str) -> None:
     err.print(plain_lines(text), markup=False)
 
 
-def write_text(output: Path, text: str) -> None:
-    """To the file `--output` names. Raises InvalidSetting."""
+def write_text(output: Path, text: str, option: str = "--output") -> None:
+    """To the file an option names. Raises InvalidSetting."""
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise unwritable(output, error) from None
+        raise unwritable(output, error, option) from None
 
 
-def unwritable(output: Path, error: OSError) -> InvalidSetting:
+def unwritable(output: Path, error: OSError, option: str = "--output") -> InvalidSetting:
     """What is said of a file that cannot be written."""
-    return InvalidSetting(f"--output {str(output)!r}: {error.strerror or error}: name another file")
+    return InvalidSetting(f"{option} {str(output)!r}: {error.strerror or error}: name another file")
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from functools import partial
@@ -21,11 +20,11 @@ from offturn.ticket import Ticket
 from offturn_config.keys import SessionKey
 from offturn_config.settings import load_worker_settings
 from offturn_engine.handoff import briefing
-from offturn_engine.mask import mask
 from offturn_engine.outcome import Compacted, Outcome, Pruned, Skipped, name, reason
 from offturn_models.prices import price_of
+from offturn_worker.cli.briefing import briefed, print_briefing
 from offturn_worker.cli.options import StoreUrl, SummarizerName, Tenant, named_as_given
-from offturn_worker.cli.output import out, print_json, progress, say, write_text
+from offturn_worker.cli.output import out, print_json, progress, say
 from offturn_worker.cli.reasons import explained, own_model
 from offturn_worker.cli.store import AsJson, SessionId, existing, with_links
 from offturn_worker.summarizers import build, endpoints
@@ -97,16 +96,7 @@ def handoff(
         return await _briefing(session.key, links)
 
     facts = with_links(store, tenant, work)
-    if facts["masked"]:
-        say(f"session {session_id}: {facts['masked']} secret{'' if facts['masked'] == 1 else 's'} masked")
-    if output:
-        write_text(output, facts["text"] + "\n")
-    if as_json:
-        print_json(facts)
-    elif output:
-        say(f"written to {output}")
-    else:
-        sys.stdout.write(facts["text"] + "\n")
+    print_briefing(facts, f"session {session_id}", output, as_json=as_json)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -124,15 +114,8 @@ async def _briefing(key: SessionKey, links: Links) -> dict[str, Any]:
     base = await cache.generation(cache.live.current)
     limits = config.estimates(config.calibration(meta.calibration))
     text = await asyncio.to_thread(briefing, cache.path, base, human_budget=limits.human, ledger_budget=limits.ledger)
-    masked = mask(text)
-    return {
-        "session": key.session,
-        "messages": len(cache.path),
-        "generation": base.number,
-        "method": base.method if base.number else "none",
-        "masked": masked.count,
-        "text": masked.text,
-    }
+    about = {"session": key.session, "messages": len(cache.path), "generation": base.number}
+    return briefed(text, {**about, "method": base.method if base.number else "none"})
 
 
 def _compacting(summarizer: str | None) -> Callable[..., Awaitable[Outcome]]:

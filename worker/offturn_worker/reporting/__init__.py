@@ -1,0 +1,1 @@
+"""A report as one page: HTML that needs nothing else, neither network nor scripts."""
