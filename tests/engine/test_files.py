@@ -17,7 +17,13 @@ from tests.engine.strategies import damaged, json_values, transcripts
 
 TRANSCRIPTS = Path(__file__).parents[3] / "shared" / "transcripts"
 MISSING = "the folder shared/transcripts is not beside this checkout"
-READ_FROM = {"openai_chat": "openai-chat", "taubench": "taubench", "taubench_bundle": "taubench", "pi_session": "pi"}
+READ_FROM = {
+    "openai_chat": "openai-chat",
+    "taubench": "taubench",
+    "taubench_bundle": "taubench",
+    "pi_session": "pi",
+    "opencode_events": "opencode",
+}
 
 
 def recorded(kind: str = "") -> list[Any]:
@@ -334,7 +340,7 @@ def test_unreadable(data: str | bytes, where: str) -> None:
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(UnreadableFile, match="pi, taubench, anthropic, openai-chat"):
+    with pytest.raises(UnreadableFile, match="pi, opencode, taubench, anthropic, openai-chat"):
         files.read("[]", format="word")
 
 

@@ -1,0 +1,88 @@
+"""OpenCode's database as lines its reader takes: sessions, then messages, then parts, one JSON document each."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from offturn_engine.files import Lines, UnreadableFile
+from offturn_engine.messages import Json
+
+MAGIC = b"SQLite format 3\0"
+"""How every SQLite file begins."""
+
+_IN_WAL_MODE, _NOT_IN_WAL_MODE = b"\2\2", b"\1\1"
+_MODES = slice(18, 20)  # of the file's header: the versions needed to write and to read it
+
+
+def lines(database: Path | bytes) -> Lines:
+    """Reads the database anew each time it is called; never writes, and sees what a running OpenCode has committed.
+
+    Given as bytes, it is what its file held: what still stood in a `-wal` file beside it is not there.
+    Raises UnreadableFile, as its lines are read, where it is damaged or not OpenCode's.
+    """
+    return lambda: _lines(database)
+
+
+def _lines(database: Path | bytes) -> Iterator[str]:
+    try:
+        with closing(_opened(database)) as connection:
+            connection.row_factory = sqlite3.Row
+            for document in _documents(connection):
+                yield json.dumps(document)
+    except sqlite3.Error as error:
+        raise UnreadableFile(f"the SQLite database cannot be read: {error}") from None
+
+
+def _opened(database: Path | bytes) -> sqlite3.Connection:
+    if isinstance(database, Path):
+        # Without a -wal file nobody writes, and a folder that cannot be written to is no hindrance.
+        has_wal = database.with_name(f"{database.name}-wal").exists()
+        return sqlite3.connect(f"{database.resolve().as_uri()}?{'mode=ro' if has_wal else 'immutable=1'}", uri=True)
+    header = bytearray(database[: _MODES.stop])
+    if header[_MODES] == _IN_WAL_MODE:  # which a database in memory cannot have
+        header[_MODES] = _NOT_IN_WAL_MODE
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(bytes(header) + database[_MODES.stop :])
+    return connection
+
+
+def _documents(connection: sqlite3.Connection) -> Iterator[dict[str, Json]]:
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables & {"message", "session_message"}:
+        raise UnreadableFile("this SQLite database is not OpenCode's: it has no table message or session_message")
+    if "session" in tables:
+        for row in connection.execute("SELECT * FROM session ORDER BY time_created, id"):
+            yield _session(row)
+    if "message" in tables and connection.execute("SELECT 1 FROM message LIMIT 1").fetchone():
+        for row in connection.execute("SELECT id, session_id, data FROM message ORDER BY time_created, id"):
+            yield {**_parsed(row, "data", "message"), "id": row["id"], "sessionID": row["session_id"]}
+        for row in connection.execute("SELECT id, message_id, session_id, data FROM part ORDER BY message_id, id"):
+            ids = {"id": row["id"], "messageID": row["message_id"], "sessionID": row["session_id"]}
+            yield {**_parsed(row, "data", "part"), **ids}
+    elif "session_message" in tables:
+        for row in connection.execute(
+            "SELECT id, session_id, type, data FROM session_message ORDER BY session_id, seq"
+        ):
+            ids = {"id": row["id"], "sessionID": row["session_id"], "type": row["type"]}
+            yield {**_parsed(row, "data", "session_message"), **ids}
+
+
+def _session(row: sqlite3.Row) -> dict[str, Json]:
+    """Older databases lack a column or another."""
+    known = dict(row)
+    revert = _parsed(row, "revert", "session") if known.get("revert") else None
+    return {"id": row["id"], "parentID": known.get("parent_id"), "title": known.get("title"), "revert": revert}
+
+
+def _parsed(row: sqlite3.Row, column: str, table: str) -> dict[str, Json]:
+    try:
+        value = json.loads(row[column])
+    except (TypeError, ValueError):
+        value = None
+    if not isinstance(value, dict):
+        raise UnreadableFile(f"table {table}, row {row['id']}, column {column}: is no JSON object")
+    return value
