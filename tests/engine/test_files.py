@@ -23,6 +23,7 @@ READ_FROM = {
     "taubench_bundle": "taubench",
     "pi_session": "pi",
     "opencode_events": "opencode",
+    "openhands_events": "openhands",
 }
 
 
@@ -340,7 +341,7 @@ def test_unreadable(data: str | bytes, where: str) -> None:
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(UnreadableFile, match="pi, opencode, taubench, anthropic, openai-chat"):
+    with pytest.raises(UnreadableFile, match="pi, opencode, openhands, taubench, anthropic, openai-chat"):
         files.read("[]", format="word")
 
 

@@ -5,6 +5,7 @@
     taubench      objects with `traj`, alone or in a list
     pi            sessions of the pi coding agent (JSON lines)
     opencode      OpenCode's events, exported documents, and rows of its database
+    openhands     OpenHands' events: a list, or the history of each object
 
 Readers repair what recorders leave broken and count every repair in `Conversation.notes`; what `read` returns is
 accepted by the strict format.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from offturn_engine.files import chats, opencode, pi
+from offturn_engine.files import chats, opencode, openhands, pi
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
 from offturn_engine.files.source import Data, Lines, Source
@@ -22,7 +23,14 @@ from offturn_engine.messages import Json
 
 __all__ = ["NAMES", "Boundary", "Conversation", "Data", "Earlier", "Lines", "UnreadableFile", "detect", "read"]
 
-READERS: tuple[Reader, ...] = (pi.READER, opencode.READER, chats.TAUBENCH, chats.ANTHROPIC, chats.OPENAI_CHAT)
+READERS: tuple[Reader, ...] = (
+    pi.READER,
+    opencode.READER,
+    openhands.READER,
+    chats.TAUBENCH,
+    chats.ANTHROPIC,
+    chats.OPENAI_CHAT,
+)
 """The first that recognises a file reads it: the most particular layouts stand first."""
 NAMES = tuple(reader.name for reader in READERS)
 
