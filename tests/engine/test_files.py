@@ -24,6 +24,8 @@ READ_FROM = {
     "pi_session": "pi",
     "opencode_events": "opencode",
     "openhands_events": "openhands",
+    "tau2_results": "tau2",
+    "inspect_log": "inspect",
 }
 
 
@@ -341,7 +343,9 @@ def test_unreadable(data: str | bytes, where: str) -> None:
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(UnreadableFile, match="pi, opencode, openhands, taubench, anthropic, openai-chat"):
+    with pytest.raises(
+        UnreadableFile, match="pi, opencode, openhands, tau2, inspect, taubench, anthropic, openai-chat"
+    ):
         files.read("[]", format="word")
 
 

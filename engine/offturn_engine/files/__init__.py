@@ -6,6 +6,8 @@
     pi            sessions of the pi coding agent (JSON lines)
     opencode      OpenCode's events, exported documents, and rows of its database
     openhands     OpenHands' events: a list, or the history of each object
+    tau2          tau2 results: an object with simulations
+    inspect       Inspect's logs as JSON: an object with samples
 
 Readers repair what recorders leave broken and count every repair in `Conversation.notes`; what `read` returns is
 accepted by the strict format.
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from offturn_engine.files import chats, opencode, openhands, pi
+from offturn_engine.files import chats, inspect_logs, opencode, openhands, pi, tau2
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
 from offturn_engine.files.source import Data, Lines, Source
@@ -27,6 +29,8 @@ READERS: tuple[Reader, ...] = (
     pi.READER,
     opencode.READER,
     openhands.READER,
+    tau2.READER,
+    inspect_logs.READER,
     chats.TAUBENCH,
     chats.ANTHROPIC,
     chats.OPENAI_CHAT,

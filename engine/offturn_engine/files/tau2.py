@@ -1,0 +1,85 @@
+"""Reader of tau2 results: a conversation for each simulation, as openai-chat messages.
+
+The simulated user has tools too. What the agent was never shown is kept, as a call and its result like any other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from offturn_engine.files import openai_chat
+from offturn_engine.files.conversation import Conversation, Notes, Said, UnreadableFile
+from offturn_engine.files.reader import Reader, objects
+from offturn_engine.files.source import Source
+from offturn_engine.messages import Json
+
+SOURCE = "tau2"
+KEPT = ("role", "content")
+
+
+def _conversations(source: Source) -> list[Conversation]:
+    found = []
+    for value, place in source.records():
+        simulations = value.get("simulations") if isinstance(value, dict) else None
+        if not isinstance(simulations, list):
+            raise UnreadableFile(f"{place}, field 'simulations': must be a list")
+        for i, simulation in enumerate(simulations):
+            at = f"{place}, simulation {i}"
+            if not isinstance(simulation, dict) or not isinstance(simulation.get("messages"), list):
+                raise UnreadableFile(f"{at}, field 'messages': must be a list")
+            policy = simulation.get("policy") or _policy(value)
+            found.append(_conversation(simulation, policy, at, source.notes if len(simulations) == 1 else Notes()))
+    return [conversation for conversation in found if conversation.messages]
+
+
+def _conversation(simulation: Mapping[str, Any], policy: Json, place: str, notes: Notes) -> Conversation:
+    items = [
+        said
+        for i, message in enumerate(simulation["messages"])
+        for said in _said(message, f"{place}, message {i}", notes)
+    ]
+    notes.count("system prompt beside the messages, not part of the transcript", int(bool(policy)))
+    trial = f", trial {simulation['trial']}" if simulation.get("trial") else ""
+    title = f"task {simulation.get('task_id', '')}{trial}"
+    return openai_chat.conversation(items, title=title, system=policy or None, source=SOURCE, notes=notes)
+
+
+def _said(message: Json, place: str, notes: Notes) -> Iterator[Said]:
+    if not isinstance(message, dict):
+        raise UnreadableFile(f"{place} is a {type(message).__name__}, not an object with a role")
+    kept = {key: message.get(key) for key in KEPT}
+    if message.get("role") == "tool":
+        yield Said(raw={**kept, "tool_call_id": message.get("id")}, place=place)
+        return
+    made = message.get("tool_calls")
+    calls = [_call(call) for call in objects(made)] if isinstance(made, list) else []
+    if message.get("role") != "assistant" and calls:
+        notes.count("messages with calls of the user shown as two", 1)
+        yield Said(raw=kept, place=place)
+        kept = {"role": "assistant", "content": None}
+    usage = message.get("usage") if message.get("role") == "assistant" else None
+    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    raw = {**kept, "tool_calls": calls} if calls else kept
+    yield Said(raw=raw, place=place, reported=tokens if isinstance(tokens, int) else 0)
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Json]:
+    arguments = json.dumps(call.get("arguments") or {}, ensure_ascii=False)
+    return {"id": call.get("id"), "type": "function", "function": {"name": call.get("name"), "arguments": arguments}}
+
+
+def _policy(results: Mapping[str, Any]) -> Json:
+    info = results.get("info")
+    environment = info.get("environment_info") if isinstance(info, dict) else None
+    return environment.get("policy") if isinstance(environment, dict) else None
+
+
+def _recognise(records: Sequence[Json]) -> str:
+    simulations = [record["simulations"] for record in objects(records) if isinstance(record.get("simulations"), list)]
+    has_messages = any("messages" in simulation for found in simulations for simulation in objects(found))
+    return "an object has simulations with messages" if has_messages else ""
+
+
+READER = Reader(SOURCE, _recognise, _conversations)
