@@ -11,8 +11,7 @@ from typing import Any
 
 from offturn_engine.files import openai_chat
 from offturn_engine.files.conversation import Conversation, Notes, Said, UnreadableFile
-from offturn_engine.files.reader import Reader, objects
-from offturn_engine.files.source import Source
+from offturn_engine.files.reader import Listed, Reader, in_lists, objects
 from offturn_engine.messages import Json, RawMessage
 
 SOURCE = "inspect"
@@ -21,27 +20,14 @@ DEEPEST = 50  # levels of a message that are looked through for attachments
 KEPT = ("role", "tool_call_id")
 
 
-def _conversations(source: Source) -> list[Conversation]:
-    found = []
-    for value, place in source.records():
-        samples = value.get("samples") if isinstance(value, dict) else None
-        if not isinstance(samples, list):
-            raise UnreadableFile(f"{place}, field 'samples': must be a list")
-        for i, sample in enumerate(samples):
-            at = f"{place}, sample {i}"
-            if not isinstance(sample, dict) or not isinstance(sample.get("messages"), list):
-                raise UnreadableFile(f"{at}, field 'messages': must be a list")
-            found.append(_conversation(sample, at, source.notes if len(samples) == 1 else Notes()))
-    return [conversation for conversation in found if conversation.messages]
-
-
-def _conversation(sample: Mapping[str, Any], place: str, notes: Notes) -> Conversation:
+def _conversation(one: Listed, notes: Notes) -> Conversation:
+    sample = one.holder
     held = sample.get("attachments")
     attachments = held if isinstance(held, dict) else {}
     counted = _counted(sample.get("events"))
     items = []
     for i, message in enumerate(sample["messages"]):
-        at = f"{place}, message {i}"
+        at = f"{one.place}, message {i}"
         if not isinstance(message, dict):
             raise UnreadableFile(f"{at} is a {type(message).__name__}, not an object with a role")
         raw = _message(message, attachments, notes)
@@ -115,4 +101,4 @@ def _recognise(records: Sequence[Json]) -> str:
     return ""
 
 
-READER = Reader(SOURCE, _recognise, _conversations)
+READER = Reader(SOURCE, _recognise, in_lists("samples", "sample", _conversation))

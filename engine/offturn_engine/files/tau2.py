@@ -11,34 +11,19 @@ from typing import Any
 
 from offturn_engine.files import openai_chat
 from offturn_engine.files.conversation import Conversation, Notes, Said, UnreadableFile
-from offturn_engine.files.reader import Reader, objects
-from offturn_engine.files.source import Source
+from offturn_engine.files.reader import Listed, Reader, in_lists, objects
 from offturn_engine.messages import Json
 
 SOURCE = "tau2"
 KEPT = ("role", "content")
 
 
-def _conversations(source: Source) -> list[Conversation]:
-    found = []
-    for value, place in source.records():
-        simulations = value.get("simulations") if isinstance(value, dict) else None
-        if not isinstance(simulations, list):
-            raise UnreadableFile(f"{place}, field 'simulations': must be a list")
-        for i, simulation in enumerate(simulations):
-            at = f"{place}, simulation {i}"
-            if not isinstance(simulation, dict) or not isinstance(simulation.get("messages"), list):
-                raise UnreadableFile(f"{at}, field 'messages': must be a list")
-            policy = simulation.get("policy") or _policy(value)
-            found.append(_conversation(simulation, policy, at, source.notes if len(simulations) == 1 else Notes()))
-    return [conversation for conversation in found if conversation.messages]
-
-
-def _conversation(simulation: Mapping[str, Any], policy: Json, place: str, notes: Notes) -> Conversation:
+def _conversation(one: Listed, notes: Notes) -> Conversation:
+    simulation, policy = one.holder, one.holder.get("policy") or _policy(one.record)
     items = [
         said
         for i, message in enumerate(simulation["messages"])
-        for said in _said(message, f"{place}, message {i}", notes)
+        for said in _said(message, f"{one.place}, message {i}", notes)
     ]
     notes.count("system prompt beside the messages, not part of the transcript", int(bool(policy)))
     trial = f", trial {simulation['trial']}" if simulation.get("trial") else ""
@@ -82,4 +67,4 @@ def _recognise(records: Sequence[Json]) -> str:
     return "an object has simulations with messages" if has_messages else ""
 
 
-READER = Reader(SOURCE, _recognise, _conversations)
+READER = Reader(SOURCE, _recognise, in_lists("simulations", "simulation", _conversation))
