@@ -12,6 +12,7 @@ from typing import Any
 from offturn_engine.files import openai_chat
 from offturn_engine.files.conversation import Conversation, Notes, Said, UnreadableFile
 from offturn_engine.files.reader import Listed, Reader, in_lists, objects
+from offturn_engine.files.values import count, fields, listed, name
 from offturn_engine.messages import Json, RawMessage
 
 SOURCE = "inspect"
@@ -22,8 +23,7 @@ KEPT = ("role", "tool_call_id")
 
 def _conversation(one: Listed, notes: Notes) -> Conversation:
     sample = one.holder
-    held = sample.get("attachments")
-    attachments = held if isinstance(held, dict) else {}
+    attachments = fields(sample.get("attachments"))
     counted = _counted(sample.get("events"))
     items = []
     for i, message in enumerate(sample["messages"]):
@@ -40,17 +40,12 @@ def _conversation(one: Listed, notes: Notes) -> Conversation:
 def _counted(events: Json) -> dict[str, int]:
     """Input tokens, cached ones included, by the id of the message that answered."""
     found: dict[str, int] = {}
-    for event in objects(events) if isinstance(events, list) else []:
-        output = event.get("output")
-        if event.get("event") != "model" or not isinstance(output, dict):
-            continue
-        usage, choices = output.get("usage"), output.get("choices")
-        answer = choices[0].get("message") if isinstance(choices, list) and choices and objects(choices[:1]) else None
-        total, own = (
-            (usage.get(key) for key in ("total_tokens", "output_tokens")) if isinstance(usage, dict) else (0, 0)
-        )
-        if isinstance(answer, dict) and isinstance(total, int) and isinstance(own, int):
-            found[str(answer.get("id"))] = max(0, total - own)
+    for event in objects(listed(events)):
+        output = fields(event.get("output"))
+        for choice in objects(listed(output.get("choices"))):
+            usage, answer = fields(output.get("usage")), fields(choice.get("message"))
+            tokens = count(usage.get("total_tokens")) - count(usage.get("output_tokens"))
+            found[str(answer.get("id"))] = max(0, tokens)
     return found
 
 
@@ -78,7 +73,7 @@ def _part(part: Mapping[str, Any], notes: Notes) -> list[RawMessage]:
     if kind == "image":
         return [{"type": "image_url", "image_url": {"url": part.get("image")}}]
     if kind != "reasoning":
-        notes.count(f"{kind} parts skipped")
+        notes.count(f"{name(kind)} parts skipped")
     return []
 
 

@@ -16,6 +16,7 @@ from offturn_engine.files.conversation import Conversation, Notes, UnreadableFil
 from offturn_engine.files.opencode_messages import Message, items
 from offturn_engine.files.reader import Reader, objects
 from offturn_engine.files.source import Source
+from offturn_engine.files.values import fields, listed
 from offturn_engine.messages import Json
 
 SOURCE = "opencode"
@@ -54,14 +55,14 @@ class _Sessions:
                 self._document(document, place)
         elif isinstance(value.get("info"), dict):
             self._exported(value, place)
-            for message in _objects(value.get("messages")):
+            for message in objects(listed(value.get("messages"))):
                 self._exported(message, place)
         else:
             self._document(value, place)
 
     def _exported(self, value: Mapping[str, Any], place: str) -> None:
-        for document in (value.get("info"), *_objects(value.get("parts"))):
-            self._document(document if isinstance(document, dict) else {}, place)
+        for document in (value.get("info"), *objects(listed(value.get("parts")))):
+            self._document(fields(document), place)
 
     def _document(self, value: Mapping[str, Any], place: str) -> None:
         if "messageID" in value:
@@ -176,10 +177,6 @@ def _text(value: Json, place: str, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise UnreadableFile(f"{place}, field {name!r}: must be a text")
     return value
-
-
-def _objects(value: Json) -> list[dict[str, Any]]:
-    return objects(value) if isinstance(value, list) else []
 
 
 def _recognise(records: Sequence[Json]) -> str:

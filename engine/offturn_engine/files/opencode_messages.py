@@ -13,6 +13,8 @@ from typing import Any
 
 from offturn_engine.files import anthropic
 from offturn_engine.files.conversation import Boundary, Item, Notes, Said, UnreadableFile
+from offturn_engine.files.reader import objects
+from offturn_engine.files.values import count, fields, listed, name
 from offturn_engine.messages import Json, RawMessage
 
 Part = dict[str, Any]
@@ -53,7 +55,7 @@ def items(messages: Mapping[str, Message], revert: Json, notes: Notes) -> list[I
 
 def _shown(messages: Mapping[str, Message], revert: Json, notes: Notes) -> dict[str, Message]:
     """All before the message, or the part of it, that the user went back to."""
-    at, part = (str(revert.get(key)) for key in ("messageID", "partID")) if isinstance(revert, dict) else ("", "")
+    at, part = (str(fields(revert).get(key)) for key in ("messageID", "partID"))
     if at not in messages:
         return dict(messages)
     kept = dict(takewhile(lambda item: item[0] != at, messages.items()))
@@ -90,7 +92,7 @@ def _boundary(message: Message, summary: str, ids: Sequence[str], before: Sequen
 def _sent(message: Message, notes: Notes) -> bool:
     error = message.info.get("error")
     has_content = any(part.get("type") not in ("step-start", "reasoning") for part in message.parts.values())
-    if not error or (isinstance(error, dict) and error.get("name") == ABORTED and has_content):
+    if not error or (fields(error).get("name") == ABORTED and has_content):
         return True
     notes.count("messages that ended in an error skipped")
     return False
@@ -122,7 +124,7 @@ def _told(part: Part, notes: Notes) -> list[RawMessage]:
     elif kind == "file":
         return _file(part, notes)
     elif kind not in BOOKKEEPING:
-        notes.count(f"{kind} parts skipped")
+        notes.count(f"{name(kind)} parts skipped")
     return []
 
 
@@ -188,11 +190,10 @@ def _into(step: _Step, part: Part, place: str, notes: Notes) -> None:
 
 
 def _reasoning(part: Part, notes: Notes) -> list[RawMessage]:
-    metadata = part.get("metadata")
-    signed = metadata.get("anthropic") if isinstance(metadata, dict) else None
-    if isinstance(signed, dict) and signed.get("signature"):
+    signed = fields(fields(part.get("metadata")).get("anthropic"))
+    if signed.get("signature"):
         return [{"type": "thinking", "thinking": part.get("text"), "signature": signed["signature"]}]
-    if isinstance(signed, dict) and signed.get("redactedData"):
+    if signed.get("redactedData"):
         return [{"type": "redacted_thinking", "data": signed["redactedData"]}]
     notes.count("reasoning without a signature skipped")
     return []
@@ -200,34 +201,29 @@ def _reasoning(part: Part, notes: Notes) -> list[RawMessage]:
 
 def _result(call_id: Json, state: Mapping[str, Any], notes: Notes) -> list[RawMessage]:
     """None for a tool that still ran: it is closed, or stays open at the end, as in every file."""
-    status, time = state.get("status"), state.get("time")
+    status = state.get("status")
     result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id}
     if status == "completed":
-        if isinstance(time, dict) and time.get("compacted"):
+        if fields(state.get("time")).get("compacted"):
             notes.count("results the host no longer showed kept")
-        attached = state.get("attachments")
-        files = [f for f in attached if isinstance(f, dict)] if isinstance(attached, list) else []
-        media = [block for file in files for block in _file(file, notes)]
+        media = [block for file in objects(listed(state.get("attachments"))) for block in _file(file, notes)]
         text = str(state.get("output") or "")
         told = [{"type": "text", "text": text}] if text.strip() else []
         return [{**result, "content": [*told, *media] if media else text}]
     if status != "error":
         return []
-    metadata = state.get("metadata")
-    if isinstance(metadata, dict) and isinstance(metadata.get("output"), str):
-        return [{**result, "content": metadata["output"]}]
+    output = fields(state.get("metadata")).get("output")
+    if isinstance(output, str):
+        return [{**result, "content": output}]
     return [{**result, "content": str(state.get("error") or ""), "is_error": True}]
 
 
 def _input(tokens: Json) -> int:
     """Input tokens, those read from and written to a cache included."""
-    if not isinstance(tokens, dict):
-        return 0
-    cache = tokens.get("cache")
-    kept = [cache.get("read"), cache.get("write")] if isinstance(cache, dict) else []
-    return sum(n for n in [tokens.get("input"), *kept] if isinstance(n, int))
+    known = fields(tokens)
+    cache = fields(known.get("cache"))
+    return count(known.get("input")) + count(cache.get("read")) + count(cache.get("write"))
 
 
 def _total(tokens: Json) -> int:
-    output = tokens.get("output") if isinstance(tokens, dict) else None
-    return _input(tokens) + (output if isinstance(output, int) else 0)
+    return _input(tokens) + count(fields(tokens).get("output"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from offturn_engine.files.reader import objects
+from offturn_engine.files.values import fields, listed
 from offturn_engine.messages import Json
 
 TYPES = ("user", "assistant", "system", "synthetic", "skill", "shell", "compaction", "agent-switched", "model-switched")
@@ -21,12 +23,12 @@ def documents(row: Mapping[str, Any]) -> Iterator[dict[str, Json]]:
     """Messages, each followed by its parts; none for what only says that an agent or a model changed."""
     kind, id_ = row["type"], str(row.get("id"))
     if kind == "user":
-        files = [{"type": "file", **_file(f)} for f in _objects(row.get("files"))]
+        files = [{"type": "file", **_file(f)} for f in objects(listed(row.get("files")))]
         yield from _message(row, id_, "user", [{"type": "text", "text": row.get("text")}, *files])
     elif kind in HOST:
         yield from _message(row, id_, "user", [{"type": "text", "text": row.get("text"), "synthetic": True}])
     elif kind == "assistant":
-        parts = [_content(item) for item in _objects(row.get("content"))]
+        parts = [_content(item) for item in objects(listed(row.get("content")))]
         yield from _message(row, id_, "assistant", parts, tokens=row.get("tokens"))
     elif kind == "shell":
         yield from _message(row, id_, "assistant", [_shell(row, id_)])
@@ -50,14 +52,16 @@ def _content(item: Mapping[str, Any]) -> dict[str, Json]:
         return {**item, "metadata": item.get("providerMetadata")}
     if item.get("type") != "tool":
         return dict(item)
-    state, time = _object(item.get("state")), _object(item.get("time"))
-    said = _objects(state.get("content"))
+    state, time = fields(item.get("state")), fields(item.get("time"))
+    said = objects(listed(state.get("content")))
     error = state.get("error")
     made: dict[str, Json] = {
         "status": state.get("status"),
         "input": state.get("input"),
         "output": "\n".join(str(c.get("text") or "") for c in said if c.get("type") == "text"),
-        "attachments": [_file(c) for c in [*said, *_objects(state.get("attachments"))] if c.get("type") != "text"],
+        "attachments": [
+            _file(c) for c in [*said, *objects(listed(state.get("attachments")))] if c.get("type") != "text"
+        ],
         "error": error.get("message") if isinstance(error, dict) else error,
         "time": {"compacted": time.get("pruned")},
     }
@@ -77,11 +81,3 @@ def _file(file: Mapping[str, Any]) -> dict[str, Json]:
     if isinstance(file.get("data"), str):
         url = f"data:{file.get('mime')};base64,{file['data']}"
     return {"mime": file.get("mime"), "filename": file.get("name"), "url": url}
-
-
-def _object(value: Json) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: Json) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

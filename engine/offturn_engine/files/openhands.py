@@ -14,6 +14,7 @@ from offturn_engine.files.conversation import Boundary, Conversation, Item, Note
 from offturn_engine.files.openhands_actions import call_of, result_of, spoken
 from offturn_engine.files.reader import Reader, objects
 from offturn_engine.files.source import Record, Source
+from offturn_engine.files.values import fields, listed
 from offturn_engine.messages import Json, RawMessage
 
 SOURCE = "openhands"
@@ -101,19 +102,16 @@ def _observation(event: Mapping[str, Any], place: str, notes: Notes) -> list[Sai
 
 def _recalled(extras: Json) -> str:
     """Instructions and knowledge the host put before the model."""
-    known = extras if isinstance(extras, dict) else {}
-    pieces = known.get("microagent_knowledge")
-    knowledge = [piece.get("content") for piece in objects(pieces)] if isinstance(pieces, list) else []
+    known = fields(extras)
+    knowledge = [piece.get("content") for piece in objects(listed(known.get("microagent_knowledge")))]
     texts = [known.get("repo_instructions"), known.get("additional_agent_instructions"), *knowledge]
     return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
 def _condensation(event: Mapping[str, Any], place: str, before: Sequence[Item], notes: Notes) -> list[Item]:
     """What it forgot ends at an event; the ones after that went on being shown."""
-    args = event.get("args")
-    known = args if isinstance(args, dict) else {}
-    ids = known.get("forgotten_event_ids")
-    forgotten = [id_ for id_ in ids if isinstance(id_, int)] if isinstance(ids, list) else []
+    known = fields(event.get("args"))
+    forgotten = [id_ for id_ in listed(known.get("forgotten_event_ids")) if isinstance(id_, int)]
     last = known.get("forgotten_events_end_id")
     end = last if isinstance(last, int) else max(forgotten, default=-1)
     if not known.get("summary"):

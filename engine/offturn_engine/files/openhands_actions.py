@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from offturn_engine.files.values import count, fields
 from offturn_engine.messages import Json, RawMessage
 
 OF_THE_HOST = frozenset(
@@ -61,19 +62,19 @@ def spoken(event: Mapping[str, Any]) -> Json:
 
 def call_of(event: Mapping[str, Any]) -> Call:
     """The call of an action, with the others of the same answer where the event keeps that."""
-    metadata = _object(event.get("tool_call_metadata"))
-    response = _object(metadata.get("model_response"))
+    metadata = fields(event.get("tool_call_metadata"))
+    response = fields(metadata.get("model_response"))
     choices = response.get("choices")
-    choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
-    message = _object(choice.get("message"))
-    tokens = _object(response.get("usage")).get("prompt_tokens")
+    choice = fields(choices[0]) if isinstance(choices, list) and choices else {}
+    message = fields(choice.get("message"))
+    tokens = fields(response.get("usage")).get("prompt_tokens")
     if isinstance(message.get("tool_calls"), list):
         calls = [
             {k: v for k, v in call.items() if k != "index"} for call in message["tool_calls"] if isinstance(call, dict)
         ]
         kept = {k: v for k, v in message.items() if v is not None and k != "function_call"}
         raw = {**kept, "role": "assistant", "content": message.get("content"), "tool_calls": calls}
-        return Call(str(response.get("id") or ""), raw, tokens if isinstance(tokens, int) else 0)
+        return Call(str(response.get("id") or ""), raw, count(tokens))
     return Call("", _made(event, metadata), 0)
 
 
@@ -88,8 +89,8 @@ def _made(event: Mapping[str, Any], metadata: Mapping[str, Any]) -> RawMessage:
 
 def result_of(event: Mapping[str, Any]) -> RawMessage:
     """The result an observation is; without ids it answers the open call before it."""
-    metadata, extras = _object(event.get("tool_call_metadata")), _object(event.get("extras"))
-    shell = _object(extras.get("metadata"))
+    metadata, extras = fields(event.get("tool_call_metadata")), fields(event.get("extras"))
+    shell = fields(extras.get("metadata"))
     content = event.get("content")
     if isinstance(content, str):
         content = f"{shell.get('prefix') or ''}{content}{shell.get('suffix') or _failure(event, extras)}"
@@ -112,7 +113,3 @@ def _id(metadata: Mapping[str, Any], event: Json) -> dict[str, str]:
 def _args(event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Older events have their arguments beside the rest."""
     return event["args"] if isinstance(event.get("args"), dict) else event
-
-
-def _object(value: Json) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -12,6 +12,7 @@ from typing import Any
 from offturn_engine.files import openai_chat
 from offturn_engine.files.conversation import Conversation, Notes, Said, UnreadableFile
 from offturn_engine.files.reader import Listed, Reader, in_lists, objects
+from offturn_engine.files.values import count, fields, listed
 from offturn_engine.messages import Json
 
 SOURCE = "tau2"
@@ -38,16 +39,14 @@ def _said(message: Json, place: str, notes: Notes) -> Iterator[Said]:
     if message.get("role") == "tool":
         yield Said(raw={**kept, "tool_call_id": message.get("id")}, place=place)
         return
-    made = message.get("tool_calls")
-    calls = [_call(call) for call in objects(made)] if isinstance(made, list) else []
+    calls = [_call(call) for call in objects(listed(message.get("tool_calls")))]
     if message.get("role") != "assistant" and calls:
         notes.count("messages with calls of the user shown as two", 1)
         yield Said(raw=kept, place=place)
         kept = {"role": "assistant", "content": None}
-    usage = message.get("usage") if message.get("role") == "assistant" else None
-    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    usage = fields(message.get("usage") if message.get("role") == "assistant" else None)
     raw = {**kept, "tool_calls": calls} if calls else kept
-    yield Said(raw=raw, place=place, reported=tokens if isinstance(tokens, int) else 0)
+    yield Said(raw=raw, place=place, reported=count(usage.get("prompt_tokens")))
 
 
 def _call(call: Mapping[str, Any]) -> dict[str, Json]:
@@ -56,14 +55,12 @@ def _call(call: Mapping[str, Any]) -> dict[str, Json]:
 
 
 def _policy(results: Mapping[str, Any]) -> Json:
-    info = results.get("info")
-    environment = info.get("environment_info") if isinstance(info, dict) else None
-    return environment.get("policy") if isinstance(environment, dict) else None
+    return fields(fields(results.get("info")).get("environment_info")).get("policy")
 
 
 def _recognise(records: Sequence[Json]) -> str:
-    simulations = [record["simulations"] for record in objects(records) if isinstance(record.get("simulations"), list)]
-    has_messages = any("messages" in simulation for found in simulations for simulation in objects(found))
+    simulations = [one for record in objects(records) for one in objects(listed(record.get("simulations")))]
+    has_messages = any("messages" in simulation for simulation in simulations)
     return "an object has simulations with messages" if has_messages else ""
 
 
