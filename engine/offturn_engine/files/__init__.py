@@ -5,6 +5,8 @@
     taubench      objects with `traj`, alone or in a list
     pi            sessions of the pi coding agent (JSON lines)
     opencode      OpenCode's events, exported documents, and rows of its database
+    gemini-cli    sessions of Gemini CLI (JSON, or JSON lines with corrections)
+    qwen-code     sessions of Qwen Code (JSON lines)
     openhands     OpenHands' events: a list, or the history of each object
     tau2          tau2 results: an object with simulations
     inspect       Inspect's logs as JSON: an object with samples
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from offturn_engine.files import chats, inspect_logs, opencode, openhands, pi, tau2
+from offturn_engine.files import chats, gemini_cli, inspect_logs, opencode, openhands, pi, qwen_code, tau2
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
 from offturn_engine.files.source import Data, Lines, Source
@@ -28,6 +30,8 @@ __all__ = ["NAMES", "Boundary", "Conversation", "Data", "Earlier", "Lines", "Unr
 READERS: tuple[Reader, ...] = (
     pi.READER,
     opencode.READER,
+    gemini_cli.READER,
+    qwen_code.READER,
     openhands.READER,
     tau2.READER,
     inspect_logs.READER,
