@@ -26,6 +26,8 @@ READ_FROM = {
     "gemini_cli": "gemini-cli",
     "qwen_code": "qwen-code",
     "openhands_events": "openhands",
+    "sweagent_traj": "swe-agent",
+    "chat_textobs": "text-observation",
     "tau2_results": "tau2",
     "inspect_log": "inspect",
 }
@@ -347,7 +349,7 @@ def test_unreadable(data: str | bytes, where: str) -> None:
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(
         UnreadableFile,
-        match="pi, opencode, gemini-cli, qwen-code, openhands, tau2, inspect, taubench, anthropic, openai-chat",
+        match="pi, opencode, gemini-cli, qwen-code, openhands, swe-agent, tau2, inspect, taubench, gemini, text-observation, anthropic, openai-chat",
     ):
         files.read("[]", format="word")
 

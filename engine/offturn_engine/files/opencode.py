@@ -184,7 +184,7 @@ def _recognise(records: Sequence[Json]) -> str:
         event = _event(record)
         if event is not None and str(event["type"]).startswith(EVENTS):
             return "records are events of OpenCode's sessions and messages"
-        if isinstance(record.get("info"), dict) and isinstance(record.get("messages") or record.get("parts"), list):
+        if "id" in fields(record.get("info")) and isinstance(record.get("messages", record.get("parts")), list):
             return "an object has info and messages, or parts, beside it"
         if opencode_rows.is_row(record):
             return "records are rows of OpenCode's table session_message"
