@@ -109,11 +109,19 @@ def test_the_second_generation(database: sqlite3.Connection) -> None:
     assert "1 results the host no longer showed kept" in conversation.notes
 
 
+def test_sessions_without_messages_do_not_hide_the_others(database: sqlite3.Connection) -> None:
+    for number in range(300):
+        add_session(database, {"id": f"ses_0_{number}", "title": "empty"})
+    add_session(database, sample.SESSION)
+    add_messages(database, sample.FIRST)
+    assert [c.title for c in files.read(lines(path_of(database)))] == ["Port the parser"]
+
+
 def test_other_databases_are_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     with closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE cities (name TEXT)")
-    with pytest.raises(UnreadableFile, match="no table message or session_message"):
+    with pytest.raises(UnreadableFile, match="no tables session and message"):
         files.read(lines(other))
     with pytest.raises(UnreadableFile, match="cannot be read"):
         files.read(lines(MAGIC + b"\0" * 200))

@@ -1,4 +1,4 @@
-"""OpenCode's database as lines its reader takes: sessions, then messages, then parts, one JSON document each."""
+"""OpenCode's database as lines its reader takes: each session, then its messages and their parts, a JSON document each."""
 
 from __future__ import annotations
 
@@ -52,23 +52,32 @@ def _opened(database: Path | bytes) -> sqlite3.Connection:
 
 def _documents(connection: sqlite3.Connection) -> Iterator[dict[str, Json]]:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if not tables & {"message", "session_message"}:
-        raise UnreadableFile("this SQLite database is not OpenCode's: it has no table message or session_message")
-    if "session" in tables:
-        for row in connection.execute("SELECT * FROM session ORDER BY time_created, id"):
-            yield _session(row)
-    if "message" in tables and connection.execute("SELECT 1 FROM message LIMIT 1").fetchone():
-        for row in connection.execute("SELECT id, session_id, data FROM message ORDER BY time_created, id"):
-            yield {**_parsed(row, "data", "message"), "id": row["id"], "sessionID": row["session_id"]}
-        for row in connection.execute("SELECT id, message_id, session_id, data FROM part ORDER BY message_id, id"):
-            ids = {"id": row["id"], "messageID": row["message_id"], "sessionID": row["session_id"]}
-            yield {**_parsed(row, "data", "part"), **ids}
-    elif "session_message" in tables:
-        for row in connection.execute(
-            "SELECT id, session_id, type, data FROM session_message ORDER BY session_id, seq"
-        ):
-            ids = {"id": row["id"], "sessionID": row["session_id"], "type": row["type"]}
-            yield {**_parsed(row, "data", "session_message"), **ids}
+    if "session" not in tables or not tables & {"message", "session_message"}:
+        raise UnreadableFile("this SQLite database is not OpenCode's: it has no tables session and message")
+    is_first = "message" in tables and connection.execute("SELECT 1 FROM message LIMIT 1").fetchone() is not None
+    of_session = _first_generation if is_first else _second_generation
+    for session in connection.execute("SELECT * FROM session ORDER BY time_created, id"):
+        for i, document in enumerate(of_session(connection, session["id"])):
+            if i == 0:
+                yield _session(session)
+            yield document
+
+
+def _first_generation(connection: sqlite3.Connection, session: str) -> Iterator[dict[str, Json]]:
+    messages = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+    for row in connection.execute(messages, (session,)):
+        yield {**_parsed(row, "data", "message"), "id": row["id"], "sessionID": session}
+    parts = "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY message_id, id"
+    for row in connection.execute(parts, (session,)):
+        ids = {"id": row["id"], "messageID": row["message_id"], "sessionID": session}
+        yield {**_parsed(row, "data", "part"), **ids}
+
+
+def _second_generation(connection: sqlite3.Connection, session: str) -> Iterator[dict[str, Json]]:
+    rows = "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq"
+    for row in connection.execute(rows, (session,)):
+        ids = {"id": row["id"], "sessionID": session, "type": row["type"]}
+        yield {**_parsed(row, "data", "session_message"), **ids}
 
 
 def _session(row: sqlite3.Row) -> dict[str, Json]:
