@@ -30,6 +30,8 @@ def lines(database: Path | bytes) -> Lines:
 def _lines(database: Path | bytes) -> Iterator[str]:
     try:
         with closing(_opened(database)) as connection:
+            if isinstance(database, bytes):
+                connection.deserialize(_without_wal(database))
             connection.row_factory = sqlite3.Row
             for document in _documents(connection):
                 yield json.dumps(document)
@@ -38,16 +40,19 @@ def _lines(database: Path | bytes) -> Iterator[str]:
 
 
 def _opened(database: Path | bytes) -> sqlite3.Connection:
-    if isinstance(database, Path):
-        # Without a -wal file nobody writes, and a folder that cannot be written to is no hindrance.
-        has_wal = database.with_name(f"{database.name}-wal").exists()
-        return sqlite3.connect(f"{database.resolve().as_uri()}?{'mode=ro' if has_wal else 'immutable=1'}", uri=True)
+    if isinstance(database, bytes):
+        return sqlite3.connect(":memory:")
+    # Without a -wal file nobody writes, and a folder that cannot be written to is no hindrance.
+    has_wal = database.with_name(f"{database.name}-wal").exists()
+    return sqlite3.connect(f"{database.resolve().as_uri()}?{'mode=ro' if has_wal else 'immutable=1'}", uri=True)
+
+
+def _without_wal(database: bytes) -> bytes:
+    """A database in memory cannot have a write-ahead log, and is refused where its header says so."""
     header = bytearray(database[: _MODES.stop])
-    if header[_MODES] == _IN_WAL_MODE:  # which a database in memory cannot have
+    if header[_MODES] == _IN_WAL_MODE:
         header[_MODES] = _NOT_IN_WAL_MODE
-    connection = sqlite3.connect(":memory:")
-    connection.deserialize(bytes(header) + database[_MODES.stop :])
-    return connection
+    return bytes(header) + database[_MODES.stop :]
 
 
 def _documents(connection: sqlite3.Connection) -> Iterator[dict[str, Json]]:
