@@ -347,10 +347,7 @@ def test_unreadable(data: str | bytes, where: str) -> None:
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(
-        UnreadableFile,
-        match="pi, opencode, gemini-cli, qwen-code, openhands, swe-agent, tau2, inspect, taubench, gemini, text-observation, anthropic, openai-chat",
-    ):
+    with pytest.raises(UnreadableFile, match=r"pi, .*openai-chat"):
         files.read("[]", format="word")
 
 

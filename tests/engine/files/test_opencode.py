@@ -164,7 +164,7 @@ def test_what_was_recognised_is_said() -> None:
         ({"id": "m", "role": "user"}, "line 2, field 'sessionID'"),
         ({"id": "p", "messageID": "other"}, "line 2, field 'sessionID'"),
         (message(3, "assistant", {"type": "tool", "callID": "c", "tool": "t"}), "line 2, field 'state'"),
-        (message(3, "assistant", tool("", "running")), r"line 2, field 'content\[0\].id'"),
+        (message(3, "assistant", tool("c1", "running") | {"tool": 7}), r"line 2, field 'content\[0\].name'"),
     ],
 )
 def test_broken_documents_are_refused(document: Any, where: str) -> None:
