@@ -50,6 +50,8 @@ def chars4_message(raw: Json) -> int:
     """
     if not isinstance(raw, Mapping):
         return FRAME + len(str(raw)) // PER_TOKEN
+    if "content" not in raw and "tool_calls" not in raw:  # an item or a content of another dialect
+        return FRAME + len(str(raw)) // PER_TOKEN
     calls = raw.get("tool_calls") or ()
     tokens = FRAME + _characters(raw.get("content")) // PER_TOKEN
     tokens += sum(len(str(call)) // PER_TOKEN for call in calls)

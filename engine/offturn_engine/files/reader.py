@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from offturn_engine.files.conversation import Conversation
+from offturn_engine.files.conversation import Conversation, Notes, UnreadableFile
 from offturn_engine.files.source import Source
 from offturn_engine.messages import Json
 
@@ -26,3 +27,39 @@ class Reader:
 def objects(records: Sequence[Json]) -> list[dict[str, Json]]:
     """The records that are objects."""
     return [record for record in records if isinstance(record, dict)]
+
+
+class Listed(NamedTuple):
+    """A conversation among several in one record: the record, what holds the messages, and its place."""
+
+    record: dict[str, Json]
+    holder: dict[str, Json]
+    place: str
+
+
+def in_lists(
+    field: str, one: str, make: Callable[[Listed, Notes], Conversation]
+) -> Callable[[Source], list[Conversation]]:
+    """Makes a conversation of what the list under `field` of each record holds; `one` names such a holder in errors.
+
+    What it returns raises UnreadableFile where there is no such list, or no `messages` in it.
+    """
+
+    def conversations(source: Source) -> list[Conversation]:
+        found = list(_listed(source, field, one))
+        made = [make(holder, source.notes if len(found) == 1 else Notes()) for holder in found]
+        return [conversation for conversation in made if conversation.messages]
+
+    return conversations
+
+
+def _listed(source: Source, field: str, one: str) -> Iterator[Listed]:
+    for value, place in source.records():
+        holders = value.get(field) if isinstance(value, dict) else None
+        if not isinstance(holders, list):
+            raise UnreadableFile(f"{place}, field {field!r}: must be a list")
+        for i, holder in enumerate(holders):
+            at = f"{place}, {one} {i}"
+            if not isinstance(holder, dict) or not isinstance(holder.get("messages"), list):
+                raise UnreadableFile(f"{at}, field 'messages': must be a list")
+            yield Listed(value, holder, at)

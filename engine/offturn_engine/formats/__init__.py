@@ -1,21 +1,32 @@
-"""The message formats: `get(name)` returns one, `plain(raw)` turns what an SDK hands out into a message."""
+"""The message formats: `get(name)` returns one, `plain(raw)` turns what an SDK hands out into a message.
+
+`parse_all` reads a list: what a message is may depend on the one before it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import get_args
 
 from offturn_engine.errors import UnknownFormat
 from offturn_engine.formats._plain import plain
 from offturn_engine.formats.anthropic import Anthropic
 from offturn_engine.formats.base import Format, Problem
+from offturn_engine.formats.gemini import Gemini
 from offturn_engine.formats.openai_chat import OpenAIChat
+from offturn_engine.formats.openai_responses import OpenAIResponses
+from offturn_engine.formats.text_observation import TextObservation
+from offturn_engine.messages import Json, Message
 from offturn_engine.rules_of_thumb import Estimator, message_estimate
+from offturn_engine.tokens import Estimate
 
-__all__ = ["Format", "Problem", "get", "names", "plain"]
+__all__ = ["Format", "Problem", "get", "names", "parse_all", "plain"]
 
-_KINDS = (OpenAIChat, Anthropic)
-_FORMATS: dict[tuple[str, Estimator], Format] = {
-    (kind.name, estimator): kind(message_estimate(estimator)) for kind in _KINDS for estimator in get_args(Estimator)
+KINDS: tuple[Callable[[Estimate], Format], ...] = (OpenAIChat, OpenAIResponses, Anthropic, Gemini, TextObservation)
+
+_FORMATS: dict[Estimator, dict[str, Format]] = {
+    estimator: {format_.name: format_ for format_ in (kind(message_estimate(estimator)) for kind in KINDS)}
+    for estimator in get_args(Estimator)
 }
 
 
@@ -23,9 +34,17 @@ def get(name: str, estimator: Estimator = "calibrated") -> Format:
     """The format of that name, which measures messages as the policy says. Raises UnknownFormat with those that exist."""
     if name not in names():
         raise UnknownFormat(f"there is no format {name!r}: one of {', '.join(names())}")
-    return _FORMATS[name, estimator]
+    return _FORMATS[estimator][name]
 
 
 def names() -> tuple[str, ...]:
     """The names of all formats."""
-    return tuple(kind.name for kind in _KINDS)
+    return tuple(_FORMATS["calibrated"])
+
+
+def parse_all(fmt: Format, raws: Sequence[Json]) -> list[Message]:
+    """The messages of a list nobody has declared origins for, each at its index. Raises InvalidMessage."""
+    found: list[Message] = []
+    for index, raw in enumerate(raws):
+        found.append(fmt.after(fmt.parse(raw, index=index), found[-1] if found else None).placed(index))
+    return found

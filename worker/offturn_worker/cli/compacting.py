@@ -14,7 +14,8 @@ import typer
 from offturn_config.errors import InvalidSetting
 from offturn_config.presets import DEFAULT, load
 from offturn_config.settings import load_worker_settings
-from offturn_engine.files import NAMES, Conversation, read
+from offturn_engine.files import NAMES, Conversation, Data, read
+from offturn_worker import opencode_db
 from offturn_worker.cli.account import account
 from offturn_worker.cli.briefing import briefing_of, print_briefing
 from offturn_worker.cli.comparison import compare_policies
@@ -24,7 +25,9 @@ from offturn_worker.offline import Result, compact_conversation
 from offturn_worker.reporting.file import page_of
 from offturn_worker.summarizers import build
 
-File = Annotated[Path, typer.Argument(help="A transcript file; - reads standard input.", show_default=False)]
+File = Annotated[
+    Path, typer.Argument(help="A transcript file, or OpenCode's database; - reads standard input.", show_default=False)
+]
 FormatName = Annotated[str | None, typer.Option("--format", help=f"{', '.join(NAMES)}; else detected.")]
 WINDOW = (
     "Tokens of the model's window; without it, the one for which the file has just reached the soft level. "
@@ -58,7 +61,7 @@ def compact(
     with named_as_given(summarizer=summarizer):
         settings = load_worker_settings(summarizer=summarizer)
         model = build(settings)
-    conversations = read(read_bytes(file), format=format_name)
+    conversations = read(read_file(file), format=format_name)
     chosen = conversations if index is None else [numbered(conversations, index)]
     several = len(chosen) > 1
     if several:
@@ -130,9 +133,14 @@ def numbered(conversations: Sequence[Conversation], index: int) -> Conversation:
     return conversations[index]
 
 
-def read_bytes(file: Path) -> bytes:
-    """The file's bytes; raises InvalidSetting where it cannot be read."""
+def read_file(file: Path) -> Data:
+    """What the file holds, as its reader takes it; raises InvalidSetting where it cannot be read."""
     try:
-        return sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        if str(file) == "-":
+            data = sys.stdin.buffer.read()
+            return opencode_db.lines(data) if data.startswith(opencode_db.MAGIC) else data
+        with file.open("rb") as opened:
+            head = opened.read(len(opencode_db.MAGIC))
+            return opencode_db.lines(file) if head == opencode_db.MAGIC else head + opened.read()
     except OSError as error:
         raise InvalidSetting(f"FILE {str(file)!r}: {error.strerror or error}") from None

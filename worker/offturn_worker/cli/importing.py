@@ -13,7 +13,7 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.presets import DEFAULT
 from offturn_engine.files import Conversation, read
 from offturn_engine.formats import get
-from offturn_worker.cli.compacting import File, FormatName, numbered, read_bytes
+from offturn_worker.cli.compacting import File, FormatName, numbered, read_file
 from offturn_worker.cli.options import StoreUrl, Tenant, named_as_given
 from offturn_worker.cli.output import out, print_json, progress
 from offturn_worker.cli.store import AsJson, with_client
@@ -33,7 +33,7 @@ def import_file(
     as_json: AsJson = False,
 ) -> None:
     """Record a transcript file as a new session. Nothing is compacted before its trigger says so."""
-    chosen = _chosen(read(read_bytes(file), format=format_name), index)
+    chosen = _chosen(read(read_file(file), format=format_name), index)
     prepare(chosen.messages, None, get(chosen.format), None)  # a bad message is refused before any is recorded
 
     async def work(client: CompactionClient) -> dict[str, object]:
