@@ -1,25 +1,36 @@
-"""What both formats do alike: origins, and the checks of an edit against the part it names."""
+"""What all formats do alike: neutral messages, origins, and the checks of an edit against the part it names."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from offturn_engine.messages import (
     Edit,
     Json,
     MediaPart,
+    Message,
     Origin,
     Part,
+    RawMessage,
     Role,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
 )
+from offturn_engine.tokens import Estimate
 
 Place = TypeVar("Place")
+
+
+def message_of(
+    raw: RawMessage, places: Sequence[tuple[Place, Part]], role: Role, declared: Origin | None, estimate: Estimate
+) -> Message:
+    """The neutral message of what was read. `declared`: its origin as the host has it."""
+    parts = tuple(part for _, part in places)
+    return Message(role=role, parts=parts, raw=raw, origin=origin_of(role, parts, declared), tokens=estimate(raw))
 
 
 def origin_of(role: Role, parts: Sequence[Part], declared: Origin | None) -> Origin:
@@ -48,3 +59,18 @@ def named(places: Sequence[tuple[Place, Part]], edit: Edit) -> Place:
 def size_of(value: Json) -> int:
     """Bytes of a value's JSON."""
     return len(json.dumps(value, ensure_ascii=False).encode())
+
+
+def edited(
+    message: Message,
+    edits: Sequence[Edit],
+    read: Callable[[RawMessage, int], Sequence[tuple[Place, Part]]],
+    put: Callable[[dict[str, Any], Place, Edit], None],
+) -> RawMessage:
+    """The raw message with each edit put at its place; the very raw value where there is none."""
+    if not edits:
+        return message.raw
+    places, raw = read(message.raw, 0), dict(message.raw)
+    for edit in edits:
+        put(raw, named(places, edit), edit)
+    return raw
