@@ -8,8 +8,8 @@ from dataclasses import replace
 from offturn.appending import Appending
 from offturn.attachments import fetched
 from offturn.cache import Cache
+from offturn.crossing import show_as_asked
 from offturn.errors import InvalidSetting
-from offturn.showing import show
 from offturn.shrinking import DOUBTED
 from offturn.view import Options, View
 from offturn_engine.errors import CannotFit
@@ -35,12 +35,12 @@ class Holding(Appending):
         config = cache.config or self._config
         options, limited = self._shrinking.limited(config, options)
         try:
-            view = await show(cache, config, options, offline=bool(stale))
+            view = await show_as_asked(cache, config, options, offline=bool(stale))
         except CannotFit:
             if options.allowed is None or options.most is not None:  # none was learnt; or just now, see `_smaller`
                 raise
             with self._shrinking.doubting(config, options):
-                view = await show(cache, config, replace(options, allowed=None), offline=bool(stale))
+                view = await show_as_asked(cache, config, replace(options, allowed=None), offline=bool(stale))
             limited = (DOUBTED.format(options.allowed, view.limit),)
         attachments, missing = await fetched(self._attachments, view.messages)
         same = 0

@@ -15,7 +15,11 @@ from offturn.summarizer import Summarizer
 from offturn_config.policy import Policy
 from offturn_engine.boundaries import at
 from offturn_engine.compaction import Compaction, Opaque
+from offturn_engine.formats.anthropic import Anthropic
 from offturn_engine.formats.base import Format
+from offturn_engine.formats.openai_chat import OpenAIChat
+from offturn_engine.formats.openai_responses import OpenAIResponses
+from offturn_engine.formats.responses import items
 from offturn_engine.invariants import legal_cut_points
 from offturn_engine.plan import Summarise
 from offturn_engine.ranges import contains
@@ -23,11 +27,11 @@ from offturn_engine.remote import RemoteReply, RemoteRequest
 from offturn_engine.render import Item, render
 from offturn_engine.turns import answers
 
-PROVIDERS: dict[str, tuple[str, str]] = {
-    "openai-compact": ("openai", "openai-chat"),
-    "anthropic-compact": ("anthropic", "anthropic"),
+PROVIDERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "openai-compact": ("openai", (OpenAIResponses.name, OpenAIChat.name)),
+    "anthropic-compact": ("anthropic", (Anthropic.name,)),
 }
-"""Provider and message format of each mode."""
+"""Provider and message formats of each mode."""
 
 BOUND = "generation {}: its {} item is bound to {}, and this session's model is {}: its ledger stands in for it"
 BEHIND = "generation {}: messages stand before its {} item, which must be the first: its ledger stands in for it"
@@ -48,8 +52,8 @@ class Remote(Protocol):
 
 def asks(policy: Policy, fmt: Format, model: str | None) -> bool:
     """Does the policy want a provider to compact, and can the provider of this model do it in this format?"""
-    provider, name = PROVIDERS.get(policy.remote.mode, ("", ""))
-    return bool(provider) and fmt.name == name and bool(model) and str(model).partition(":")[0] == provider
+    provider, formats = PROVIDERS.get(policy.remote.mode, ("", ()))
+    return fmt.name in formats and bool(model) and str(model).partition(":")[0] == provider
 
 
 def aligned(planned: Summarise) -> Summarise:
@@ -76,13 +80,17 @@ def request(planned: Summarise, base: Compaction, model: str) -> RemoteRequest:
     told = next((i for i, item in enumerate(shown) if item.kind == "summary"), 0)
     known = base.opaque if base.opaque and base.opaque.model == model else None
     previous = known if known and (known.provider == "openai" or leads(shown)) else None
-    raws = tuple(item.raw for item in shown)
+    before, after = (
+        tuple(item.raw for item in part) for part in (shown[:told], shown[told + 1 :] if previous else shown)
+    )
+    if draft.fmt.name == OpenAIChat.name:
+        before, after = tuple(items(before)), tuple(items(after))
     return RemoteRequest(
         mode="openai-compact" if policy.remote.mode == "openai-compact" else "anthropic-compact",
         model=model.partition(":")[2],
-        messages=raws[told + 1 :] if previous else raws,
+        messages=after,
         previous=previous,
-        before=raws[:told] if previous else (),
+        before=before if previous else (),
     )
 
 
@@ -107,7 +115,7 @@ def _unfit(config: SessionConfig) -> list[str]:
     mode = config.policy.remote.mode
     if mode not in PROVIDERS:
         return []
-    provider, name = PROVIDERS[mode]
-    if config.format == name and (config.model or "").partition(":")[0] == provider:
+    provider, formats = PROVIDERS[mode]
+    if config.format in formats and (config.model or "").partition(":")[0] == provider:
         return []
-    return [UNFIT.format(config.policy.name, mode, name, provider, provider)]
+    return [UNFIT.format(config.policy.name, mode, formats[-1], provider, provider)]

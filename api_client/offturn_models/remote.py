@@ -17,7 +17,6 @@ from pydantic import SecretStr
 
 from offturn_config.errors import InvalidSetting, OffturnError
 from offturn_engine.compaction import Opaque, Spent
-from offturn_engine.formats.responses import items
 from offturn_engine.messages import Json
 from offturn_engine.provider_errors import problem
 from offturn_engine.remote import ON_DEMAND_BETA, RemoteReply, RemoteRequest
@@ -83,7 +82,7 @@ class Endpoints:
 
     async def _openai(self, request: RemoteRequest) -> dict[str, Any]:
         previous = [json.loads(request.previous.data)] if request.previous else []
-        given: Any = [*items(request.before), *previous, *items(request.messages)]
+        given: Any = [*request.before, *previous, *request.messages]
         async with self._model(OpenAI, request.model)._client() as client:  # noqa: SLF001 -- of this package
             raw = await client.responses.with_raw_response.compact(model=request.model, input=given)
             return _body(raw.http_response.content)

@@ -28,7 +28,7 @@ def old_reasoning(messages: Sequence[Message], protected: Collection[int]) -> di
         over = number < len(starts) - 2
         for i in range(low, high):
             message = messages[i]
-            if message.seq not in protected:
+            if message.seq not in protected and not _empty_without(message):
                 for part, thought in _thoughts(message, signed=False):
                     found.setdefault(i, []).append(((_gone(message, part),), max(1, estimate_text(thought.text))))
         signed = [i for i in range(low, high) if any(True for _ in _thoughts(messages[i], signed=True))]

@@ -16,7 +16,7 @@ ON_DEMAND_BETA = "compact-2026-09-04"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteRequest:
-    """Messages in the format of the mode. `previous`: an earlier item, between `before` and `messages`.
+    """Messages as the mode's endpoint takes them: input items, or Anthropic's messages. `previous`: an earlier item, between `before` and `messages`.
 
     `model` without its provider.
     """

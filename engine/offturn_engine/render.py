@@ -176,11 +176,12 @@ class _Renderer:
         return [*sorted(calls), *sorted(results - calls)]
 
     def _reply(self, index: int) -> set[int]:
-        """The message; of a reply that is several, the visible ones from this one on."""
+        """The message; of a reply that is several, all from this one on, as far as no summary parts them."""
         reply = {index}
         if self.fmt.in_items and self.path[index].role == "assistant":
-            here = takewhile(lambda i: self.path[i].role == "assistant", range(index, len(self.path)))
-            reply |= {i for i in here if i in self.shown and i not in self.done}
+            following = range(index, len(self.path))
+            here = takewhile(lambda i: self.path[i].role == "assistant" and i in self.shown, following)
+            reply |= {i for i in here if i not in self.done}
         return reply
 
     def _calls_of(self, index: int) -> Iterator[int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+from typing import Any
+
 import pytest
 from redis.asyncio import Redis
 

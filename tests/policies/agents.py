@@ -9,7 +9,7 @@ from offturn_config.presets import load
 from offturn_engine.accept import accept
 from offturn_engine.compaction import NO_SECTIONS, NOTHING, Compaction
 from offturn_engine.draft import Candidate
-from offturn_engine.formats import get
+from offturn_engine.formats import get, parse_all
 from offturn_engine.messages import Message, RawMessage
 from offturn_engine.plan import PruneOnly, Summarise, apply, plan
 from offturn_engine.rules_of_thumb import Estimator
@@ -41,7 +41,7 @@ def turn(fmt: str, n: int, *, size: int = 24_000, asked: str = ASKED["English"])
 
 def path_of(fmt: str, raws: Sequence[RawMessage], estimator: Estimator = "calibrated") -> list[Message]:
     """As they would be recorded under a policy that measures so."""
-    return [get(fmt, estimator).parse(raw, index=i).placed(i) for i, raw in enumerate(raws)]
+    return parse_all(get(fmt, estimator), raws)
 
 
 def compacted(

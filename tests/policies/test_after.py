@@ -73,6 +73,9 @@ def test_a_note_is_added_once_to_whatever_shape_a_system_prompt_has() -> None:
         assert json.dumps(once, ensure_ascii=False).count(note) == 1
         assert with_note(once, note) == once
     assert with_note(None, note) is None
+    assert with_note([{"type": "input_text", "text": "a"}], note)[1] == {"type": "input_text", "text": note}
+    assert with_note({"parts": [{"text": "a"}]}, note) == {"parts": [{"text": "a"}, {"text": note}]}
+    assert with_note(["a"], note) == ["a", note]
 
 
 def test_notes_follow_the_newest_message_where_languages_mix() -> None:

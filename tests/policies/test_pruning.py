@@ -11,6 +11,7 @@ import pytest
 from offturn_config.presets import load
 from offturn_engine.boundaries import Split, at
 from offturn_engine.compaction import Compaction
+from offturn_engine.formats import get, parse_all
 from offturn_engine.messages import Message
 from offturn_engine.plan import PruneOnly, Skip, Summarise
 from offturn_engine.prune import Pruning, prune
@@ -200,6 +201,12 @@ def test_old_reasoning_is_dropped_before_the_tail_and_signed_reasoning_by_whole_
     assert spared.edits == ()  # half of a turn's reasoning would not be sent back unchanged
     alone = placed([human("go"), thinks("a " * 90, []), thinks("b " * 90, [text]), *turn], ANTHROPIC)
     assert pruned(alone, reasoning="drop").edits == ()  # a message that would be empty keeps it, and so its turn
+
+    gemini = get("gemini")
+    thought = {"role": "model", "parts": [{"text": "d " * 90, "thought": True}]}
+    said = [gemini.user("go"), thought, gemini.assistant("done"), gemini.user("go on")]
+    lone = parse_all(gemini, said)
+    assert pruned(lone, reasoning="drop").edits == ()  # nor is it left empty where nothing is signed
 
     plain: list[Raw] = [human("go"), {**says("done"), "reasoning_content": "c " * 90, "reasoning_details": [{"x": 1}]}]
     chat = placed([*plain, *plain])

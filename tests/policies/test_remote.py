@@ -35,6 +35,7 @@ from offturn_models.model import Model
 from offturn_models.remote import Endpoints
 from offturn_worker.fake_model import FakeModel
 from offturn_worker.fake_model.behaviour import Scripted
+from tests.engine.dialects import said_in
 from tests.integration.host import calls, human, long_text, result, says, texts
 from tests.policies.agents import WINDOW, path_of, reading, turn
 
@@ -125,6 +126,27 @@ async def test_C5_the_item_is_kept_as_it_came_with_the_neutral_ledger_beside_it(
     assert SUMMARY_HEAD not in json.dumps(arguments["input"])
     async with AsyncOpenAI(api_key="k", base_url=server.openai_url, max_retries=0) as sdk:
         await sdk.responses.create(model="gpt-6-luna", **arguments)
+
+
+async def test_C5_a_session_of_items_has_the_item_in_its_own_call(
+    client: CompactionClient, redis: Redis, server: FakeModel
+) -> None:
+    session = client.session("chat", format="openai-responses", policy="codex-remote", model=OPENAI, window=WINDOW)
+    await session.record(said_in("openai-responses", reading("openai-chat", 12)))
+    watched = Watched(server)
+    outcome = await run(redis, session, watched)
+    assert isinstance(outcome, Compacted)
+    assert outcome.method == "remote"
+    assert {raw.get("type") for raw in watched.requests[0].messages} == {None, "function_call", "function_call_output"}
+    item = json.loads(watched.replies[0].opaque.data)
+    view = await session.view(system="Be brief.")
+    assert SUMMARY_HEAD in texts(view.messages)
+    arguments = view.kwargs()
+    assert item in arguments["input"]
+    assert SUMMARY_HEAD not in json.dumps(arguments["input"])
+    async with AsyncOpenAI(api_key="k", base_url=server.openai_url, max_retries=0) as sdk:
+        await sdk.responses.create(model="gpt-6-luna", **arguments)
+    assert SUMMARY_HEAD in texts((await session.view(format="anthropic")).messages)
 
 
 async def test_C5_another_model_falls_back_to_the_ledger_with_a_warning(
