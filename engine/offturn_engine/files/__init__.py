@@ -4,6 +4,7 @@
     anthropic     the same with anthropic messages, `system` beside them
     taubench      objects with `traj`, alone or in a list
     pi            sessions of the pi coding agent (JSON lines)
+    claude-code   sessions of Claude Code (JSON lines), agents beside the main conversation; with -loglines their export
 
 Readers repair what recorders leave broken and count every repair in `Conversation.notes`; what `read` returns is
 accepted by the strict format.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from offturn_engine.files import chats, pi
+from offturn_engine.files import chats, claude_code, pi
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
 from offturn_engine.files.source import Data, Lines, Source
@@ -21,7 +22,14 @@ from offturn_engine.messages import Json
 
 __all__ = ["NAMES", "Boundary", "Conversation", "Data", "Earlier", "Lines", "UnreadableFile", "detect", "read"]
 
-READERS: tuple[Reader, ...] = (pi.READER, chats.TAUBENCH, chats.ANTHROPIC, chats.OPENAI_CHAT)
+READERS: tuple[Reader, ...] = (
+    claude_code.READER,
+    claude_code.LOGLINES,
+    pi.READER,
+    chats.TAUBENCH,
+    chats.ANTHROPIC,
+    chats.OPENAI_CHAT,
+)
 """The first that recognises a file reads it: the most particular layouts stand first."""
 NAMES = tuple(reader.name for reader in READERS)
 
