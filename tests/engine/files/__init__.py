@@ -1,0 +1,1 @@
+"""Tests of the readers of transcript files, a module each."""
