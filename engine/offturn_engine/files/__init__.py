@@ -3,7 +3,11 @@
     openai-chat   a list of messages; an object with `messages`; a list of those; JSON lines
     anthropic     the same with anthropic messages, `system` beside them
     taubench      objects with `traj`, alone or in a list
-    pi            sessions of the pi coding agent (JSON lines)
+    pi            sessions of the pi coding agent, OpenClaw and oh-my-pi (JSON lines)
+    copilot       events of the Copilot CLI (JSON lines)
+    kimi          the wire file of the Kimi CLI (JSON lines)
+    hermes        sessions of Hermes
+    cline         sessions of Cline
     claude-code   sessions of Claude Code (JSON lines), agents beside the main conversation; with -loglines their export
 
 Readers repair what recorders leave broken and count every repair in `Conversation.notes`; what `read` returns is
@@ -14,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from offturn_engine.files import chats, claude_code, pi
+from offturn_engine.files import chats, claude_code, cline, copilot, hermes, kimi, pi
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
 from offturn_engine.files.source import Data, Lines, Source
@@ -26,6 +30,10 @@ READERS: tuple[Reader, ...] = (
     claude_code.READER,
     claude_code.LOGLINES,
     pi.READER,
+    copilot.READER,
+    kimi.READER,
+    hermes.READER,
+    cline.READER,
     chats.TAUBENCH,
     chats.ANTHROPIC,
     chats.OPENAI_CHAT,

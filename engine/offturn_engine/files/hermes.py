@@ -1,0 +1,74 @@
+"""Reader of Hermes sessions: objects with `messages` of openai-chat, one or several, and what the host notes beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from offturn_engine.files import openai_chat
+from offturn_engine.files.conversation import Conversation, Notes, Said, UnreadableFile
+from offturn_engine.files.reader import Reader, objects
+from offturn_engine.files.source import Source
+from offturn_engine.files.values import fields, listed, text
+from offturn_engine.messages import Json
+
+KEPT = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name", "refusal")
+"""Fields of a message that a model is shown."""
+SUMMARY = "[CONTEXT COMPACTION"
+"""How the message begins that stands for what an earlier session held."""
+
+
+def _conversations(source: Source) -> list[Conversation]:
+    found: list[Conversation] = []
+    for value, place in source.records():
+        session = fields(value)
+        if not isinstance(session.get("messages"), list):
+            raise UnreadableFile(f"{place}, field 'messages': must be a list")
+        notes = Notes() if found else source.notes
+        said = [_said(raw, f"message {i}", notes) for i, raw in enumerate(session["messages"])]
+        found.append(
+            openai_chat.conversation(
+                [one for one in said if one is not None],
+                title=text(session.get("session_id")) or text(session.get("id")),
+                system=session.get("system_prompt") or None,
+                source="hermes",
+                notes=notes,
+            )
+        )
+    return [conversation for conversation in found if conversation.messages]
+
+
+def _said(value: Json, place: str, notes: Notes) -> Said | None:
+    if not isinstance(value, dict):
+        raise UnreadableFile(f"{place} is a {type(value).__name__}, not an object with a role")
+    if value.get("role") == "session_meta":
+        notes.count("session_meta messages skipped")
+        return None
+    raw: dict[str, Any] = {key: value[key] for key in KEPT if value.get(key) is not None}
+    if reasoning := value.get("reasoning_content") or value.get("reasoning"):
+        raw["reasoning_content"] = reasoning
+    if isinstance(raw.get("tool_calls"), list):
+        raw["tool_calls"] = [_call(call) for call in raw["tool_calls"]]
+    notes.count("reasoning items of the provider dropped", len(listed(value.get("codex_reasoning_items"))))
+    is_summary = text(value.get("content")).startswith(SUMMARY)
+    notes.count("summary of an earlier session kept as a message", int(is_summary))
+    return Said(raw=raw, place=place, origin="summary" if is_summary else None)
+
+
+def _call(call: Json) -> Json:
+    """Its ids in the host's and the provider's own words go."""
+    if not isinstance(call, dict):
+        return call
+    call_id = call.get("id") or call.get("call_id")
+    return {"id": call_id, **{key: call[key] for key in ("type", "function") if key in call}}
+
+
+def _recognise(records: Sequence[Json]) -> str:
+    for record in objects(records):
+        if isinstance(record.get("messages"), list) and "session_id" in record and HOSTS.intersection(record):
+            return "an object has messages and the session of a platform"
+    return ""
+
+
+HOSTS = frozenset({"platform", "session_start", "model_config"})
+READER = Reader("hermes", _recognise, _conversations)
