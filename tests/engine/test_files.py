@@ -24,6 +24,10 @@ READ_FROM = {
     "pi_session": "pi",
     "claude_code": "claude-code",
     "claude_code_loglines": "claude-code-loglines",
+    "copilot_events": "copilot",
+    "kimi_wire": "kimi",
+    "hermes_session": "hermes",
+    "cline_session": "cline",
 }
 EMPTY = ("cc_episodic_medium.jsonl",)
 """Recorded files without a conversation."""

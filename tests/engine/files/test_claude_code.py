@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from offturn_engine import files, formats
+from offturn_engine import files
 from offturn_engine.files import Conversation, Earlier
 from tests.engine.files.claude_sample import (
     assistant,
@@ -22,6 +22,7 @@ from tests.engine.files.claude_sample import (
     thinking,
     user,
 )
+from tests.engine.files.shown import shown
 from tests.engine.strategies import damaged
 from tests.engine.test_files import lines, read_or_refused, sendable
 
@@ -31,16 +32,6 @@ FOLLOWED = [*parallel(), user("8", "7", "go on"), assistant("9", "8", text("done
 def one(*records: Any) -> Conversation:
     (conversation,) = files.read(lines(*records))
     return conversation
-
-
-def shown(conversation: Conversation) -> list[tuple[str, str]]:
-    """(origin, what is said or done) of each message."""
-    format_ = formats.get("anthropic")
-    parsed = [format_.parse(raw, origin=conversation.origins.get(i)) for i, raw in enumerate(conversation.messages)]
-    return [
-        (m.origin, m.text or " ".join([*(c.id for _, c in m.calls), *(f"={r.call_id}" for _, r in m.results)]))
-        for m in parsed
-    ]
 
 
 PARALLEL = [
@@ -111,8 +102,8 @@ def test_messages_a_compaction_preserved_are_not_covered(about: dict[str, Any]) 
 
 
 def test_what_was_preserved_may_begin_inside_a_message() -> None:
-    about = {"preservedSegment": {"headUuid": "4", "anchorUuid": "c1", "tailUuid": "9"}}
-    assert one(*FOLLOWED, *compaction("9", **about), user("a", "c1", "so?")).earlier[0].covered == 1
+    segment = {"headUuid": "4", "anchorUuid": "c1", "tailUuid": "9"}
+    assert one(*FOLLOWED, *compaction("9", preservedSegment=segment), user("a", "c1", "so?")).earlier[0].covered == 1
 
 
 def test_a_second_compaction_stands_behind_the_first() -> None:

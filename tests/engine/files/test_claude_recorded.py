@@ -6,21 +6,12 @@ from collections import Counter
 
 import pytest
 
-from offturn_engine import files, formats
-from offturn_engine.files import Conversation
-from offturn_engine.messages import MediaPart, Message, ThinkingPart
+from offturn_engine import files
+from offturn_engine.messages import MediaPart, ThinkingPart
+from tests.engine.files.shown import parsed, recorded
 from tests.engine.test_files import MISSING, TRANSCRIPTS, sendable
 
 pytestmark = pytest.mark.skipif(not TRANSCRIPTS.exists(), reason=MISSING)
-
-
-def read(name: str) -> list[Conversation]:
-    return files.read((TRANSCRIPTS / name).read_bytes())
-
-
-def parsed(conversation: Conversation) -> list[Message]:
-    format_ = formats.get("anthropic")
-    return [format_.parse(raw, origin=conversation.origins.get(i)) for i, raw in enumerate(conversation.messages)]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +29,7 @@ def parsed(conversation: Conversation) -> list[Message]:
     ],
 )
 def test_what_a_session_holds(name: str, origins: dict[str, int], calls: int, results: int) -> None:
-    (conversation,) = read(f"{name}.jsonl")
+    (conversation,) = recorded(f"{name}.jsonl")
     messages = parsed(conversation)
     assert Counter(m.origin for m in messages) == origins
     assert sum(len(m.calls) for m in messages) == calls
@@ -47,28 +38,28 @@ def test_what_a_session_holds(name: str, origins: dict[str, int], calls: int, re
 
 
 def test_a_session_with_an_agent() -> None:
-    main, agent = read("cc_share_hook.jsonl")
+    main, agent = recorded("cc_share_hook.jsonl")
     assert [m.origin for m in parsed(main)] == ["human", "assistant", "tool", "assistant"]
     assert agent.title == "agent a2018e5"
     assert [m.origin for m in parsed(agent)] == ["host", "assistant", "tool"]
 
 
 def test_an_export_with_a_compaction() -> None:
-    (conversation,) = read("cc_loglines_sample.json")
+    (conversation,) = recorded("cc_loglines_sample.json")
     assert Counter(m.origin for m in parsed(conversation)) == {"human": 5, "assistant": 15, "tool": 12}
     assert [(e.at, e.covered) for e in conversation.earlier] == [(28, 28)]
 
 
 def test_case_02_replayed_history_after_a_resume() -> None:
     """45 calls stand there twice, under new names: 110 of 65."""
-    (conversation,) = read("cc_share_general-tool-calls.jsonl")
+    (conversation,) = recorded("cc_share_general-tool-calls.jsonl")
     ids = [call.id for m in parsed(conversation) for _, call in m.calls]
     assert len(ids) == len(set(ids)) == 65
 
 
 def test_case_03_parallel_calls_are_one_message_with_its_results_behind_it() -> None:
     """Records 152-157: six calls answered on branches of their own; the resumed copy has kept one of them."""
-    (conversation,) = read("cc_share_general-tool-calls.jsonl")
+    (conversation,) = recorded("cc_share_general-tool-calls.jsonl")
     messages = parsed(conversation)
     at = next(i for i, m in enumerate(messages) if len(m.calls) == 6)
     results = [result.call_id for m in messages[at + 1 : at + 7] for _, result in m.results]
@@ -77,8 +68,8 @@ def test_case_03_parallel_calls_are_one_message_with_its_results_behind_it() -> 
 
 
 def test_case_06_calls_that_end_a_file_stay_open() -> None:
-    (first,) = read("cc_share_images-in-user-messages.jsonl")
-    (second,) = read("cc_share_general-tool-calls.jsonl")
+    (first,) = recorded("cc_share_images-in-user-messages.jsonl")
+    (second,) = recorded("cc_share_general-tool-calls.jsonl")
     assert [len(parsed(c)[-1].calls) for c in (first, second)] == [2, 1]
     assert not any("interrupted" in note for note in (*first.notes, *second.notes))
 
@@ -86,7 +77,7 @@ def test_case_06_calls_that_end_a_file_stay_open() -> None:
 def test_case_10_binary_blocks() -> None:
     """A PDF of 343 kB that the host put in, an image a human pasted, an image inside a result: once each."""
     long, user, tool = (
-        read(f"cc_{name}.jsonl")[0]
+        recorded(f"cc_{name}.jsonl")[0]
         for name in ("episodic_long", "share_images-in-user-messages", "share_images-in-tool-results")
     )
     documents = [(m.origin, p.kind) for m in parsed(long) for p in m.parts if isinstance(p, MediaPart)]
@@ -99,14 +90,14 @@ def test_case_10_binary_blocks() -> None:
 
 def test_case_11_signed_reasoning_is_kept_once() -> None:
     """98 blocks stand there, with the copies."""
-    (conversation,) = read("cc_share_general-tool-calls.jsonl")
+    (conversation,) = recorded("cc_share_general-tool-calls.jsonl")
     signatures = [b["signature"] for raw in conversation.messages for b in raw["content"] if "signature" in b]
     assert len(signatures) == len(set(signatures)) == 49
     assert sum(isinstance(p, ThinkingPart) for m in parsed(conversation) for p in m.parts) == 49
 
 
 def test_case_15_lines_that_are_no_objects_and_a_file_without_messages() -> None:
-    (conversation,) = read("cc_log_edge_cases.jsonl")
+    (conversation,) = recorded("cc_log_edge_cases.jsonl")
     assert "3 lines that are no objects skipped" in conversation.notes
-    assert read("cc_episodic_medium.jsonl") == []
+    assert recorded("cc_episodic_medium.jsonl") == []
     assert files.detect((TRANSCRIPTS / "cc_episodic_medium.jsonl").read_bytes())[0] == "claude-code"
