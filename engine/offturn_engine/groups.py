@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-from offturn_engine.messages import Message
+from offturn_engine.messages import Message, ThinkingPart
 from offturn_engine.turns import answers, steps
 
 Place: TypeAlias = tuple[int, int]
@@ -76,7 +76,7 @@ def spans(messages: Sequence[Message], pairs: Pairs | None = None) -> list[tuple
 
     A call still open binds nothing but its own message, except that calls of one message with one answered and one
     open stay with what was answered. A late result binds nothing either: else one that comes after a thousand
-    messages would make them one unit.
+    messages would make them one unit. Reasoning that is a message of its own stays with the reply it led to.
     """
     pairs = pairs or pair(messages)
     last = list(range(len(messages)))
@@ -84,6 +84,9 @@ def spans(messages: Sequence[Message], pairs: Pairs | None = None) -> list[tuple
     for (call, _), (result, _) in pairs.result_of.items():
         if step[result] - step[call] < LATE and turn[result] == turn[call]:
             last[call] = max(last[call], result)
+    for i, message in enumerate(messages):
+        if _only_thought(message):
+            last[i] = max(last[i], _reply_end(messages, i))
     units: list[tuple[int, int]] = []
     start, reach = 0, -1
     for i in range(len(messages)):
@@ -95,3 +98,12 @@ def spans(messages: Sequence[Message], pairs: Pairs | None = None) -> list[tuple
     if messages:
         units.append((start, len(messages)))
     return units
+
+
+def _only_thought(message: Message) -> bool:
+    return bool(message.parts) and all(isinstance(part, ThinkingPart) for part in message.parts)
+
+
+def _reply_end(messages: Sequence[Message], index: int) -> int:
+    """The last message of the reply that this one begins or goes on."""
+    return next((i for i in range(index, len(messages)) if messages[i].role != "assistant"), len(messages)) - 1

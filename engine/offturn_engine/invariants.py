@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from offturn_engine.compaction import NOTHING, Compaction
+from offturn_engine.formats import parse_all
 from offturn_engine.formats.base import Format
 from offturn_engine.groups import pair, pending, spans
 from offturn_engine.human import accounted
@@ -110,7 +111,7 @@ class ToolPairs(Invariant):
     name = "tool-pairs"
 
     def violations(self, shown: Shown) -> list[str]:
-        shown_messages = [shown.fmt.parse(raw) for raw in shown.rendering.messages]
+        shown_messages = parse_all(shown.fmt, shown.rendering.messages)
         pairs = pair(shown_messages)
         found = [f"item {i}: a result without its call" for i, _ in pairs.orphans]
         if len(pairs.open_calls) != shown.rendering.pending:

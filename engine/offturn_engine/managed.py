@@ -34,5 +34,6 @@ def _holds_item(message: Message) -> bool:
     """An item with content: with null in it the provider says that its compaction failed."""
     if not any(isinstance(part, OpaquePart) and part.kind == ITEM for part in message.parts):
         return False
-    blocks = [block for block in message.raw["content"] if block.get("type") == ITEM]
+    own = [message.raw] if message.raw.get("type") == ITEM else message.raw["content"]
+    blocks = [block for block in own if block.get("type") == ITEM]
     return any(block.get("content") or block.get("encrypted_content") for block in blocks)

@@ -107,9 +107,9 @@ def holds_summary(raw: Json) -> bool:
 
     Results of tools are not looked at: they may show one, and nobody takes them for a human's words.
     """
-    if not isinstance(raw, Mapping) or raw.get("role") != "user":
+    if not isinstance(raw, Mapping) or raw.get("role", "user") != "user":
         return False
-    content = raw.get("content")
+    content = raw.get("content") or raw.get("parts")
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = (part.get("text") for part in parts if isinstance(part, Mapping))
     return any(isinstance(text, str) and _SUMMARY.search(text) is not None for text in texts)

@@ -4,7 +4,8 @@ Order is the path's, with one exception: results follow their call at once, and 
 its results comes after the group. A call that something else follows and that has no result yet is closed by a
 synthetic one, so that the request stays valid; the real result takes its place when it is recorded. Calls pending at
 the very end stay pending. A result whose call is covered, or that has none, is told as text after its group. Within a
-group results come before all else, because a provider takes nothing between a call and its results.
+group results come before all else, because a provider takes nothing between a call and its results. Where a reply is
+several messages (`Format.in_items`) its calls stay side by side, before all their results.
 
 After the summary come the restores, then the replay, then what was recorded later.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal
 
 from offturn_engine.compaction import Compaction
@@ -94,7 +96,7 @@ class _Renderer:
         place = next(covered, None) if self.compaction.placement == "first" else max(covered, default=None)
         for index in self.visible:
             if place is not None and index > place:
-                self._summary(self.path[index].raw)
+                self._summary(self.path[index])
                 place = None
             self._emit(index)
         if place is not None:
@@ -102,7 +104,7 @@ class _Renderer:
         pending = sum(len(self.open[i]) for i in self.visible if i in self.open) - self.closed
         return Rendering(tuple(self.items), pending, self.closed)
 
-    def _summary(self, following: RawMessage | None = None) -> None:
+    def _summary(self, following: Message | None = None) -> None:
         record = self.compaction
         by_seq = {m.seq: m for m in self.path} if record.restores or record.replay is not None else {}
         replayed = None if record.replay is None else by_seq.get(record.replay)
@@ -115,14 +117,14 @@ class _Renderer:
             if words is not None:
                 self._add(words, replayed.seq, "replay", replayed)
 
-    def _told(self, following: RawMessage | None) -> RawMessage:
+    def _told(self, following: Message | None) -> RawMessage:
         """The summary message. A role free on both sides where one is; the first to speak is always the user."""
         as_user = self.fmt.user(self.compaction.summary)
         if self.compaction.role == "user" or not self.items or is_system(self.items[-1].raw):
             return as_user
         as_assistant = self.fmt.assistant(self.compaction.summary)
-        taken = {self.items[-1].raw["role"], following["role"] if following is not None else as_user["role"]}
-        free = [raw for raw in (as_user, as_assistant) if raw["role"] not in taken]
+        taken = {self.fmt.parse(self.items[-1].raw).role, following.role if following is not None else "user"}
+        free = [raw for role, raw in (("user", as_user), ("assistant", as_assistant)) if role not in taken]
         return free[0] if free else as_user
 
     def _emit(self, index: int) -> None:
@@ -135,7 +137,7 @@ class _Renderer:
             self._tell(index, late[index])
             self._message(index, late[index])
             return
-        mixed = {i for i in group if self.path[i].origin != "tool" and not self.path[i].calls}
+        mixed = {i for i in group if self.path[i].role == "user" and self.path[i].origin != "tool"}
         for i in group:
             if i not in mixed:
                 self._message(i, late[i])
@@ -153,8 +155,8 @@ class _Renderer:
 
     def _group(self, index: int) -> list[int]:
         """The message, then the visible messages that answer its calls; calls that share an answer come before it."""
-        calls, results = {index}, set[int]()
-        todo = [index]
+        calls, results = self._reply(index), set[int]()
+        todo = sorted(calls)
         while todo:
             i = todo.pop()
             for part, _ in self.path[i].calls:
@@ -166,6 +168,14 @@ class _Renderer:
                             calls.add(other)
                             todo.append(other)
         return [*sorted(calls), *sorted(results - calls)]
+
+    def _reply(self, index: int) -> set[int]:
+        """The message; of a reply that is several, the visible ones from this one on."""
+        reply = {index}
+        if self.fmt.in_items and self.path[index].role == "assistant":
+            here = takewhile(lambda i: self.path[i].role == "assistant", range(index, len(self.path)))
+            reply |= {i for i in here if i in self.shown and i not in self.done}
+        return reply
 
     def _calls_of(self, index: int) -> Iterator[int]:
         for part, _ in self.path[index].results:

@@ -118,8 +118,16 @@ def estimate_json(value: Json) -> int:
 
 _IMAGES = frozenset({"image", "image_url", "input_image", "input_audio"})
 _DOCUMENTS = frozenset({"document", "file", "input_file"})
-_FRAMED = frozenset({"function", "custom", "tool_use", "tool_result", "server_tool_use"})
-_UNSEEN = frozenset({"type", "role", "signature", "cache_control", "prompt_cache_breakpoint"})
+_FRAMED = frozenset(
+    "function custom tool_use tool_result server_tool_use function_call function_call_output custom_tool_call"
+    " custom_tool_call_output".split()
+)
+_UNSEEN = frozenset(
+    "type role signature cache_control prompt_cache_breakpoint status thoughtSignature thought_signature thought".split()
+)
+_AS_JSON = frozenset({"input", "args", "response"})  # what stands there is shown to the model with its field names
+_BLOBS = frozenset({"inlineData", "inline_data"})
+_REFERENCES = frozenset({"fileData", "file_data"})
 _ENCRYPTED = frozenset({"encrypted_content", "data"})
 
 
@@ -146,7 +154,11 @@ def _walk_object(value: dict[str, Json], texts: list[str]) -> int:
     for key, item in value.items():
         if key in _ENCRYPTED and isinstance(item, str):
             fixed += len(item) // 6  # base64 of about 4.5 bytes per token
-        elif key == "input" and isinstance(item, dict):
+        elif key in _BLOBS and isinstance(item, dict):
+            fixed += _blob(item)
+        elif key in _REFERENCES and isinstance(item, dict):
+            fixed += IMAGE if _is_image(item) else PAGES_UNKNOWN * PAGE
+        elif key in _AS_JSON and isinstance(item, dict):
             texts.append(json.dumps(item, ensure_ascii=False, default=str))
         elif key not in _UNSEEN:
             fixed += _walk(item, texts)
@@ -155,7 +167,7 @@ def _walk_object(value: dict[str, Json], texts: list[str]) -> int:
 
 def _document(block: dict[str, Json], texts: list[str]) -> int:
     """Plain text counts as text; a file counts by its size, one page in 50 kB; a reference as five pages."""
-    source = block.get("source") or block.get("file")
+    source = block.get("source") or block.get("file") or block
     if not isinstance(source, dict):
         return PAGES_UNKNOWN * PAGE
     if source.get("type") in ("text", "content"):
@@ -163,7 +175,21 @@ def _document(block: dict[str, Json], texts: list[str]) -> int:
     data = source.get("data") or source.get("file_data")
     if not isinstance(data, str):
         return PAGES_UNKNOWN * PAGE
+    return _pages(data)
+
+
+def _pages(data: str) -> int:
     return min(PAGES_MOST, 1 + len(data) * 3 // 4 // PAGE_BYTES) * PAGE
+
+
+def _blob(blob: dict[str, Json]) -> int:
+    """Inline data of Gemini's: an image, or as many pages as its size stands for."""
+    data = blob.get("data")
+    return IMAGE if _is_image(blob) else _pages(data if isinstance(data, str) else "")
+
+
+def _is_image(blob: dict[str, Json]) -> bool:
+    return str(blob.get("mimeType") or blob.get("mime_type") or "").startswith("image/")
 
 
 # Calibration -----------------------------------------------------------------------------------------------------

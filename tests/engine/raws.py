@@ -1,4 +1,4 @@
-"""Raw messages of both formats by short names, and a strategy for lists of them that no host should send but some do."""
+"""Raw messages of openai-chat and anthropic by short names, and a strategy for lists of them that no host should send but some do."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from offturn_engine.formats import get
+from offturn_engine.formats import get, names, parse_all
 from offturn_engine.formats.base import Format
 from offturn_engine.messages import Message
+from tests.engine.dialects import said_in
 
 Raw = dict[str, Any]
 
 OPENAI = get("openai-chat")
 ANTHROPIC = get("anthropic")
+FORMATS = tuple(get(name) for name in names())
 
 
 def placed(raws: Sequence[Raw], fmt: Format = OPENAI, start: int = 0) -> list[Message]:
     """Parsed, at ascending seqs."""
-    return [fmt.parse(raw, index=i).placed(start + i) for i, raw in enumerate(raws)]
+    return [message.placed(start + i) for i, message in enumerate(parse_all(fmt, raws))]
 
 
 def human(text: str) -> Raw:
@@ -85,6 +87,9 @@ KINDS = st.sampled_from(
 @st.composite
 def odd(draw: st.DrawFn, fmt: Format, most: int = 40) -> list[Raw]:
     """Only humans, only assistants, ids that repeat, calls given up, results far too late, orphans, words beside results."""
+    if fmt not in (OPENAI, ANTHROPIC):
+        raws = draw(odd(OPENAI, most))
+        return said_in(fmt.name, raws if fmt.name != "gemini" else [raw for raw in raws if raw["role"] != "system"])
     ids, kinds = draw(IDS), draw(KINDS).split()
     made: list[Raw] = []
     waiting: list[str] = []

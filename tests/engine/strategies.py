@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import copy
-import json
-from abc import ABC, abstractmethod
 from typing import Any
 
 from hypothesis import strategies as st
 
-Raw = dict[str, Any]
+from tests.engine.makers import MAKERS, Maker, Raw
 
 PHRASES = (
     "fix the login bug in src/auth/login.py",
@@ -74,139 +72,42 @@ def transcripts(
 ) -> list[Raw]:
     """A transcript of 1 to `turns` turns, about 30 messages at most.
 
-    `system`: an openai-chat list may start with a system message. `unanswered`: some calls have no result, in the
+    `system`: a list may start with a system message, where the format has one. `unanswered`: some calls have no result, in the
     middle or at the end; their ids do not repeat. `inside`: a message may arrive between a call and its results.
     `orphans`: a result without a call may be anywhere after the first message.
     """
-    make = OpenAIMaker() if format_name == "openai-chat" else AnthropicMaker()
+    make = MAKERS[format_name]()
     messages: list[Raw] = []
-    if system and format_name == "openai-chat" and draw(st.booleans()):
+    if system and make.system and draw(st.booleans()):
         messages.append({"role": "system", "content": "You are a careful agent."})
     for _ in range(draw(st.integers(1, turns))):
         messages.append(make.human(draw, draw(texts(blank=make.blank))))
         for _ in range(draw(st.integers(0, 2))):
             messages += _group(draw, make, big=big, unanswered=unanswered, inside=inside)
         if draw(st.booleans()):
-            messages.append(make.reply(draw, draw(texts(blank=make.blank))))
+            messages += make.reply(draw, draw(texts(blank=make.blank)))
     if orphans and draw(st.booleans()):
         place = draw(st.integers(1, len(messages)))
-        messages.insert(place, make.results(draw, [("orphan_1", "left over", False)])[0])
+        messages.insert(place, make.results(draw, [("orphan_1", "orphan", "left over", False)])[0])
     return messages
 
 
 def _group(draw: st.DrawFn, make: Maker, *, big: bool, unanswered: bool, inside: bool) -> list[Raw]:
-    count = draw(st.integers(1, 3))
+    count = draw(st.integers(1, make.most_calls))
     ids = draw(st.permutations(IDS))[:count]
     answered = [not unanswered or draw(st.integers(0, 9)) > 0 for _ in ids]
     make.opened += answered.count(False)
     ids = [id_ if ok else f"open_{make.opened}_{id_}" for id_, ok in zip(ids, answered, strict=True)]
     tools = [draw(st.sampled_from(TOOLS)) for _ in ids]
-    messages = [make.calls(draw, list(zip(ids, tools, strict=True)), draw(st.one_of(st.just(""), texts())))]
+    messages = make.calls(draw, list(zip(ids, tools, strict=True)), draw(st.one_of(st.just(""), texts())))
     if inside and draw(st.integers(0, 9)) == 0:
         messages.append(make.human(draw, draw(texts())))
-    taken = [(id_, draw(results(big=big)), draw(st.booleans())) for id_, ok in zip(ids, answered, strict=True) if ok]
+    taken = [
+        (id_, tool, draw(results(big=big)), draw(st.booleans()))
+        for id_, (tool, _), ok in zip(ids, tools, answered, strict=True)
+        if ok
+    ]
     return messages + make.results(draw, draw(st.permutations(taken)))
-
-
-Result = tuple[str, str, bool]
-"""(call id, text, is an error)."""
-
-Call = tuple[str, tuple[str, Raw]]
-"""(call id, (tool, arguments))."""
-
-
-class Maker(ABC):
-    """Builds raw messages of one format. `opened` counts unanswered calls so far."""
-
-    blank = False
-
-    def __init__(self) -> None:
-        self.opened = 0
-
-    @abstractmethod
-    def human(self, draw: st.DrawFn, text: str) -> Raw:
-        """A human's message."""
-
-    @abstractmethod
-    def reply(self, draw: st.DrawFn, text: str) -> Raw:
-        """An assistant's text."""
-
-    @abstractmethod
-    def calls(self, draw: st.DrawFn, calls: list[Call], text: str) -> Raw:
-        """An assistant message with calls."""
-
-    @abstractmethod
-    def results(self, draw: st.DrawFn, results: list[Result]) -> list[Raw]:
-        """The messages that answer."""
-
-
-class OpenAIMaker(Maker):
-    """openai-chat, which accepts blank text."""
-
-    blank = True
-
-    def human(self, draw: st.DrawFn, text: str) -> Raw:
-        if draw(st.integers(0, 4)):
-            return {"role": "user", "content": text}
-        image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
-        return {"role": "user", "content": [{"type": "text", "text": text}, image]}
-
-    def reply(self, draw: st.DrawFn, text: str) -> Raw:
-        message: Raw = {"role": "assistant", "content": text}
-        if draw(st.integers(0, 4)) == 0:
-            message["reasoning_content"] = "the user wants it fixed"
-        return message
-
-    def calls(self, draw: st.DrawFn, calls: list[Call], text: str) -> Raw:
-        made = [
-            {"id": id_, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-            for id_, (name, arguments) in calls
-        ]
-        if draw(st.integers(0, 19)) == 0:
-            made[0]["function"]["arguments"] = '{"command": "cut of'  # type: ignore[index]
-        return {"role": "assistant", "content": text or None, "tool_calls": made}
-
-    def results(self, draw: st.DrawFn, results: list[Result]) -> list[Raw]:
-        return [{"role": "tool", "tool_call_id": id_, "content": text} for id_, text, _ in results]
-
-
-class AnthropicMaker(Maker):
-    """anthropic: no blank text, results in user messages, one or several."""
-
-    def human(self, draw: st.DrawFn, text: str) -> Raw:
-        if draw(st.booleans()):
-            return {"role": "user", "content": text}
-        blocks: list[Raw] = [{"type": "text", "text": text}]
-        if draw(st.integers(0, 4)) == 0:
-            source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
-            blocks.append({"type": "image", "source": source})
-        return {"role": "user", "content": blocks}
-
-    def reply(self, draw: st.DrawFn, text: str) -> Raw:
-        return {"role": "assistant", "content": [*self._thinking(draw), {"type": "text", "text": text}]}
-
-    def calls(self, draw: st.DrawFn, calls: list[Call], text: str) -> Raw:
-        blocks = [*self._thinking(draw), *([{"type": "text", "text": text}] if text else [])]
-        blocks += [{"type": "tool_use", "id": i, "name": name, "input": arguments} for i, (name, arguments) in calls]
-        return {"role": "assistant", "content": blocks}
-
-    def results(self, draw: st.DrawFn, results: list[Result]) -> list[Raw]:
-        blocks = [self._result(draw, *result) for result in results]
-        if not blocks:
-            return []
-        if draw(st.booleans()):
-            return [{"role": "user", "content": blocks}]
-        return [{"role": "user", "content": [block]} for block in blocks]
-
-    def _result(self, draw: st.DrawFn, id_: str, text: str, is_error: bool) -> Raw:
-        content = [{"type": "text", "text": text}] if text and draw(st.booleans()) else text
-        block: Raw = {"type": "tool_result", "tool_use_id": id_, "content": content}
-        return {**block, "is_error": True} if is_error else block
-
-    def _thinking(self, draw: st.DrawFn) -> list[Raw]:
-        if draw(st.integers(0, 3)):
-            return []
-        return [{"type": "thinking", "thinking": "compare the tokens first", "signature": "EqQBCkYICxgC"}]
 
 
 def json_values(*, most: int = 20) -> st.SearchStrategy[Any]:

@@ -1,20 +1,29 @@
-"""The message formats: `get(name)` returns one, `plain(raw)` turns what an SDK hands out into a message."""
+"""The message formats: `get(name)` returns one, `plain(raw)` turns what an SDK hands out into a message.
+
+`parse_all` reads a list: what a message is may depend on the one before it.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 from offturn_engine.errors import UnknownFormat
 from offturn_engine.formats._plain import plain
 from offturn_engine.formats.anthropic import Anthropic
 from offturn_engine.formats.base import Format, Problem
+from offturn_engine.formats.gemini import Gemini
 from offturn_engine.formats.openai_chat import OpenAIChat
-from offturn_engine.tokens import Estimator, bytes4_message
+from offturn_engine.formats.openai_responses import OpenAIResponses
+from offturn_engine.formats.text_observation import TextObservation
+from offturn_engine.messages import Json, Message
+from offturn_engine.tokens import Estimate, Estimator, bytes4_message, estimate_message
 
-__all__ = ["Format", "Problem", "get", "names", "plain"]
+__all__ = ["Format", "Problem", "get", "names", "parse_all", "plain"]
 
-_FORMATS: dict[str, Format] = {format_.name: format_ for format_ in (OpenAIChat(), Anthropic())}
-_IN_BYTES: dict[str, Format] = {
-    format_.name: format_ for format_ in (OpenAIChat(bytes4_message), Anthropic(bytes4_message))
-}
+KINDS: tuple[Callable[[Estimate], Format], ...] = (OpenAIChat, OpenAIResponses, Anthropic, Gemini, TextObservation)
+
+_FORMATS = {format_.name: format_ for format_ in (kind(estimate_message) for kind in KINDS)}
+_IN_BYTES = {format_.name: format_ for format_ in (kind(bytes4_message) for kind in KINDS)}
 
 
 def get(name: str, estimator: Estimator = "calibrated") -> Format:
@@ -27,3 +36,11 @@ def get(name: str, estimator: Estimator = "calibrated") -> Format:
 def names() -> tuple[str, ...]:
     """The names of all formats."""
     return tuple(_FORMATS)
+
+
+def parse_all(fmt: Format, raws: Sequence[Json]) -> list[Message]:
+    """The messages of a list nobody has declared origins for, each at its index. Raises InvalidMessage."""
+    found: list[Message] = []
+    for index, raw in enumerate(raws):
+        found.append(fmt.after(fmt.parse(raw, index=index), found[-1] if found else None).placed(index))
+    return found

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
 
 from offturn_engine.errors import InvalidMessage
 from offturn_engine.formats._anthropic_parts import Places
+from offturn_engine.formats._runs import Run, answers
 from offturn_engine.formats.base import Problem
-from offturn_engine.messages import OpaquePart, Part, RawMessage, TextPart, ToolCallPart, ToolResultPart
-
-
-@dataclass(slots=True)
-class _Run:
-    """Neighbours of one role, as (message index, part)."""
-
-    role: str
-    parts: list[tuple[int, Part]] = field(default_factory=list)
+from offturn_engine.messages import OpaquePart, RawMessage, TextPart
 
 
 def problems(messages: Sequence[RawMessage], read: Callable[[RawMessage, int], Places]) -> list[Problem]:
@@ -28,7 +19,7 @@ def problems(messages: Sequence[RawMessage], read: Callable[[RawMessage, int], P
     if not messages:
         return [Problem(0, "empty", "the list has no messages")]
     found: list[Problem] = []
-    runs: list[_Run] = []
+    runs: list[Run] = []
     for i, raw in enumerate(messages):
         try:
             parts = [part for _, part in read(raw, i)]
@@ -37,9 +28,9 @@ def problems(messages: Sequence[RawMessage], read: Callable[[RawMessage, int], P
                 found.append(Problem(i, "message", f"field {error.field!r}: {error.problem}"))
             continue
         if not runs or runs[-1].role != raw["role"]:
-            runs.append(_Run(raw["role"]))
+            runs.append(Run(raw["role"]))
         runs[-1].parts += [(i, part) for part in parts]
-    return found + _first(runs) + _pairs(runs) + _last(runs)
+    return found + _first(runs) + answers(runs) + _last(runs)
 
 
 def _empty_end(raw: RawMessage, index: int, count: int) -> bool:
@@ -48,7 +39,7 @@ def _empty_end(raw: RawMessage, index: int, count: int) -> bool:
     return is_end and raw.get("role") == "assistant" and raw.get("content") in ("", [])
 
 
-def _first(runs: list[_Run]) -> list[Problem]:
+def _first(runs: list[Run]) -> list[Problem]:
     if not runs or runs[0].role == "user":
         return []
     index, part = runs[0].parts[0]
@@ -57,34 +48,7 @@ def _first(runs: list[_Run]) -> list[Problem]:
     return [Problem(index, "first-message", "the first message must have the user role")]
 
 
-def _pairs(runs: list[_Run]) -> list[Problem]:
-    found: list[Problem] = []
-    for before, run in pairwise([_Run("user"), *runs, _Run("user")]):
-        if run.role == "user":
-            found += _answers(before, run, is_end=not run.parts or run is runs[-1])
-    return found
-
-
-def _answers(before: _Run, run: _Run, *, is_end: bool) -> list[Problem]:
-    found: list[Problem] = []
-    waiting = [(i, part.id) for i, part in before.parts if isinstance(part, ToolCallPart)]
-    others = False
-    for i, part in run.parts:
-        if not isinstance(part, ToolResultPart):
-            others = True
-            continue
-        call = next((call for call in waiting if call[1] == part.call_id), None)
-        if call is None:
-            found.append(Problem(i, "orphan-result", "a result does not follow the message with its call"))
-            continue
-        waiting.remove(call)
-        if others:
-            found.append(Problem(i, "results-first", "results must come before anything else a user message says"))
-    rule = "pending" if is_end and not others else "unanswered-call"
-    return found + [Problem(i, rule, "a call has no result in the next user message") for i, _ in waiting]
-
-
-def _last(runs: list[_Run]) -> list[Problem]:
+def _last(runs: list[Run]) -> list[Problem]:
     if not runs or runs[-1].role != "assistant":
         return []
     index, part = runs[-1].parts[-1]

@@ -76,3 +76,57 @@ def _block(block: Mapping[str, Any]) -> dict[str, Json]:
     if value.get("caller") == {"type": "direct"}:
         del value["caller"]
     return value
+
+
+RESPONSES_NOISE = frozenset({"annotations", "logprobs", "summary", "pending_safety_checks"})  # where empty
+KNOWN_ITEMS = ("message", "reasoning", "function_call", "custom_tool_call")
+
+
+def canonical_responses(raw: RawMessage) -> dict[str, Json]:
+    """Without nulls, cache markers, states, empty lists of the SDK, and the ids of items that say what they are."""
+    value = {k: v for k, v in _bare(raw).items() if k != "status" and not (k in RESPONSES_NOISE and not v)}
+    kind = value.get("type", "message" if "role" in value else None)
+    if kind == "message":
+        value.pop("type", None)
+    if isinstance(kind, str) and kind.removesuffix("_output") in KNOWN_ITEMS:
+        value.pop("id", None)
+    for key in ("content", "output"):
+        if isinstance(value.get(key), list):
+            value[key] = _said([_bare_item(part) for part in value[key]])
+    return value
+
+
+def _bare_item(part: Json) -> Json:
+    if not isinstance(part, dict):
+        return part
+    return {k: v for k, v in _bare(part).items() if not (k in RESPONSES_NOISE and not v)}
+
+
+def _said(parts: list[Json]) -> Json:
+    """One text part is its string."""
+    if len(parts) == 1 and isinstance(parts[0], dict) and parts[0].keys() == {"type", "text"}:
+        return parts[0]["text"] if parts[0]["type"] in ("input_text", "output_text") else parts
+    return parts
+
+
+def canonical_gemini(raw: RawMessage) -> dict[str, Json]:
+    """One spelling of field names, without nulls; the role where it is left out."""
+    value = {"role": "user", **_bare(raw)}
+    parts = value.get("parts")
+    if isinstance(parts, list):
+        value["parts"] = [_gemini_part(part) if isinstance(part, dict) else part for part in parts]
+    return value
+
+
+def _gemini_part(part: Mapping[str, Any]) -> dict[str, Json]:
+    value = {camel(k): v for k, v in _bare(part).items() if (k, v) != ("thought", False)}
+    for key, inner in value.items():
+        if isinstance(inner, dict) and key != "partMetadata":
+            value[key] = {camel(k): v for k, v in _bare(inner).items() if (k, v) != ("args", {})}
+    return value
+
+
+def camel(name: str) -> str:
+    """The JSON spelling of a field's name."""
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)

@@ -1,4 +1,4 @@
-"""What both formats do alike: origins, and the checks of an edit against the part it names."""
+"""What all formats do alike: neutral messages, origins, and the checks of an edit against the part it names."""
 
 from __future__ import annotations
 
@@ -10,16 +10,27 @@ from offturn_engine.messages import (
     Edit,
     Json,
     MediaPart,
+    Message,
     Origin,
     Part,
+    RawMessage,
     Role,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
 )
+from offturn_engine.tokens import Estimate
 
 Place = TypeVar("Place")
+
+
+def message_of(
+    raw: RawMessage, places: Sequence[tuple[Place, Part]], role: Role, declared: Origin | None, estimate: Estimate
+) -> Message:
+    """The neutral message of what was read. `declared`: its origin as the host has it."""
+    parts = tuple(part for _, part in places)
+    return Message(role=role, parts=parts, raw=raw, origin=origin_of(role, parts, declared), tokens=estimate(raw))
 
 
 def origin_of(role: Role, parts: Sequence[Part], declared: Origin | None) -> Origin:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from offturn_engine.formats._canonical import camel
 from offturn_engine.messages import Json, RawMessage
 
 REDACTED = "[redacted]"
@@ -43,6 +44,42 @@ def redacted_anthropic(raw: RawMessage) -> dict[str, Json]:
         return {"role": role, "content": REDACTED}
     said = [{"type": "text", "text": REDACTED}] if others else []
     return {"role": role, "content": [*said, *kept] if role == "assistant" else [*kept, *said]}
+
+
+KEPT_OF_ITEMS = ("type", "id", "call_id", "status", "name")
+EMPTIED: dict[str, Json] = {
+    "arguments": "{}",
+    "input": REDACTED,
+    "output": REDACTED,
+    "action": {"type": "exec", "command": [REDACTED], "commands": [REDACTED], "env": {}},
+    "operation": {"type": "delete_file", "path": REDACTED},
+    "code": REDACTED,
+}
+
+
+def redacted_responses(raw: RawMessage) -> dict[str, Json]:
+    """The tombstone of an item: of a call or an output its frame, of all else a message."""
+    if "role" in raw:
+        return {"role": raw["role"], "content": REDACTED}
+    if raw.get("call_id") is None:
+        return {"role": "assistant", "content": REDACTED}
+    kept = {key: raw[key] for key in KEPT_OF_ITEMS if key in raw}
+    return {**kept, **{key: value for key, value in EMPTIED.items() if key in raw}}
+
+
+def redacted_gemini(raw: RawMessage) -> dict[str, Json]:
+    """The tombstone of a gemini content. All parts but calls and responses go, as one text."""
+    role, kept, others = raw.get("role") or "user", list[dict[str, Json]](), False
+    for part in raw["parts"]:
+        key = next((k for k in part if camel(k) in ("functionCall", "functionResponse")), "")
+        if not key:
+            others = others or not part.get("thought")
+            continue
+        empty: dict[str, Json] = {"args": {}} if camel(key) == "functionCall" else {"response": {"output": REDACTED}}
+        named = {k: part[key][k] for k in ("id", "name") if part[key].get(k) is not None}
+        kept.append({key: {**named, **empty}})
+    said: list[dict[str, Json]] = [{"text": REDACTED}] if others or not kept else []
+    return {"role": role, "parts": [*said, *kept] if role == "model" else [*kept, *said]}
 
 
 def _call(call: dict[str, Any]) -> dict[str, Json]:

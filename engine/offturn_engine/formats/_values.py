@@ -30,6 +30,14 @@ class Field:
         raise InvalidMessage(self.index, self.path, problem)
 
 
+def checked(value: Json, index: int) -> dict[str, Json]:
+    """A message that can be sent as JSON. Raises InvalidMessage."""
+    if not isinstance(value, dict):
+        Field(index).refuse(f"a message is an object, got {kind_of(value)}")
+    check_json(value, Field(index))
+    return value
+
+
 def check_json(value: Json, field: Field, depth: int = 0) -> None:
     """Refuse what is not JSON or cannot be sent as UTF-8: NaN, lone surrogates, keys that are not strings, depth."""
     if depth > DEPTH:

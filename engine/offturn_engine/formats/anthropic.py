@@ -8,18 +8,18 @@ from typing import Any
 from offturn_engine.formats._anthropic_parts import Place, Places, read
 from offturn_engine.formats._anthropic_problems import problems
 from offturn_engine.formats._canonical import canonical_anthropic
-from offturn_engine.formats._edits import named, origin_of
+from offturn_engine.formats._edits import message_of, named
 from offturn_engine.formats._plain import plain
 from offturn_engine.formats._redacted import redacted_anthropic
-from offturn_engine.formats._values import Field, check_json, kind_of
-from offturn_engine.formats.base import Problem
-from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage, Role
-from offturn_engine.tokens import Estimate, estimate_json, estimate_message
+from offturn_engine.formats._values import checked
+from offturn_engine.formats.base import Problem, SystemApart
+from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage
+from offturn_engine.tokens import Estimate, estimate_message
 
 THINKING = ("thinking", "redacted_thinking")
 
 
-class Anthropic:
+class Anthropic(SystemApart):
     """`Format` of `anthropic`."""
 
     name = "anthropic"
@@ -33,15 +33,8 @@ class Anthropic:
         Its role is the raw one; of a user message that holds nothing but tool results the origin is `tool`.
         """
         value = plain(raw)
-        parts = tuple(part for _, part in _checked(value, index))
-        role: Role = value["role"]
-        return Message(
-            role=role,
-            parts=parts,
-            raw=value,
-            origin=origin_of(role, parts, origin),
-            tokens=self.estimate(value),
-        )
+        places = _checked(value, index)
+        return message_of(value, places, value["role"], origin, self.estimate)
 
     def edit(self, message: Message, edits: Sequence[Edit]) -> RawMessage:
         """The raw message with edits applied. Raises ValueError for an edit its part cannot take."""
@@ -63,6 +56,11 @@ class Anthropic:
         while blocks and blocks[-1]["type"] in THINKING:
             blocks.pop()
         return {**message.raw, "content": blocks} if blocks else None
+
+    def block(self, message: Message, part: int) -> Json:
+        """The raw value of one part."""
+        place, _ = read(message.raw, 0)[part]
+        return message.raw["content"] if place is None else message.raw["content"][place]
 
     def user(self, text: str) -> RawMessage:
         """A new user message."""
@@ -88,21 +86,13 @@ class Anthropic:
         """What the provider would refuse in this list; calls still open at its very end under the rule `pending`."""
         return problems(messages, _checked)
 
-    def overhead(self, system: Json, tools: Json) -> int:
-        """Estimated tokens of a system prompt and a tool list."""
-        prompt = self.estimate({"content": system}) if system else 0
-        return prompt + (estimate_json(tools) if tools else 0)
-
     def request(self, messages: Sequence[RawMessage], system: Json) -> Mapping[str, Any]:
         """`messages`, and `system` where there is one."""
         return {"messages": [*messages]} if system is None else {"messages": [*messages], "system": system}
 
 
 def _checked(value: Json, index: int) -> Places:
-    if not isinstance(value, dict):
-        Field(index).refuse(f"a message is an object, got {kind_of(value)}")
-    check_json(value, Field(index))
-    return read(value, index)
+    return read(checked(value, index), index)
 
 
 def _put(raw: dict[str, Any], place: Place, edit: Edit) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage
-from offturn_engine.tokens import Estimate
+from offturn_engine.tokens import Estimate, estimate_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Format(Protocol):
 
     name: str
     estimate: Estimate  # tokens of a raw message
+    in_items: bool  # a reply may be several messages, whose calls stand side by side before their results
+    by_place: bool  # what a message is depends on the one before it: see `after`
 
     def parse(self, raw: Json, *, index: int = 0, origin: Origin | None = None) -> Message:
         """A neutral message. `origin` overrides the format's own rule for user-role messages.
@@ -36,12 +38,20 @@ class Format(Protocol):
         """
         ...
 
+    def after(self, message: Message, before: Message | None) -> Message:
+        """The message as it reads behind another one; formats whose results wear the user role tell them by that."""
+        ...
+
     def edit(self, message: Message, edits: Sequence[Edit]) -> RawMessage:
         """The raw message with edits of its parts applied; other fields and parts are the same JSON values."""
         ...
 
     def without(self, message: Message, parts: frozenset[int]) -> RawMessage | None:
         """The raw message without these parts; None when nothing sendable is left."""
+        ...
+
+    def block(self, message: Message, part: int) -> Json:
+        """The raw value of one part."""
         ...
 
     def user(self, text: str) -> RawMessage:
@@ -73,5 +83,27 @@ class Format(Protocol):
         ...
 
     def request(self, messages: Sequence[RawMessage], system: Json) -> Mapping[str, Any]:
-        """Keyword arguments for the provider's SDK call: `messages`, and the system prompt in its place."""
+        """Keyword arguments for the provider's SDK call: the messages, and the system prompt in its place."""
         ...
+
+
+class ByItself:
+    """For formats whose messages are what they say, wherever they stand."""
+
+    in_items = False
+    by_place = False
+
+    def after(self, message: Message, before: Message | None) -> Message:  # noqa: ARG002 -- the place tells nothing
+        """The message itself."""
+        return message
+
+
+class SystemApart(ByItself):
+    """The same, for APIs that take the system prompt beside the messages."""
+
+    estimate: Estimate
+
+    def overhead(self, system: Json, tools: Json) -> int:
+        """Estimated tokens of a system prompt and a tool list."""
+        prompt = self.estimate({"content": system}) if system else 0
+        return prompt + (estimate_json(tools) if tools else 0)

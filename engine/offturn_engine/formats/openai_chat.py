@@ -7,18 +7,18 @@ from typing import Any
 
 from offturn_engine.formats._arguments import write_arguments
 from offturn_engine.formats._canonical import canonical_openai
-from offturn_engine.formats._edits import named, origin_of
+from offturn_engine.formats._edits import message_of, named
 from offturn_engine.formats._openai_parts import FUNCTION, ROLES, Place, Places, read
 from offturn_engine.formats._openai_problems import problems
 from offturn_engine.formats._plain import plain
 from offturn_engine.formats._redacted import redacted_openai
-from offturn_engine.formats._values import Field, check_json, kind_of
-from offturn_engine.formats.base import Problem
+from offturn_engine.formats._values import checked
+from offturn_engine.formats.base import ByItself, Problem
 from offturn_engine.messages import Edit, Json, Message, Origin, RawMessage
 from offturn_engine.tokens import Estimate, estimate_json, estimate_message
 
 
-class OpenAIChat:
+class OpenAIChat(ByItself):
     """`Format` of `openai-chat`."""
 
     name = "openai-chat"
@@ -33,14 +33,7 @@ class OpenAIChat:
         """
         value = plain(raw)
         places = _checked(value, index)
-        role, parts = ROLES[value["role"]], tuple(part for _, part in places)
-        return Message(
-            role=role,
-            parts=parts,
-            raw=value,
-            origin=origin_of(role, parts, origin),
-            tokens=self.estimate(value),
-        )
+        return message_of(value, places, ROLES[value["role"]], origin, self.estimate)
 
     def edit(self, message: Message, edits: Sequence[Edit]) -> RawMessage:
         """The raw message with edits applied. Raises ValueError for an edit its part cannot take."""
@@ -58,6 +51,11 @@ class OpenAIChat:
         places = read(message.raw, 0)
         gone = {place for i, (place, _) in enumerate(places) if i in parts}
         return _sendable(_kept(message.raw, gone))
+
+    def block(self, message: Message, part: int) -> Json:
+        """The raw value of one part."""
+        (key, i), _ = read(message.raw, 0)[part]
+        return message.raw[key] if i is None else message.raw[key][i]
 
     def user(self, text: str) -> RawMessage:
         """A new user message."""
@@ -101,10 +99,7 @@ def _system(system: Json) -> RawMessage:
 
 
 def _checked(value: Json, index: int) -> Places:
-    if not isinstance(value, dict):
-        Field(index).refuse(f"a message is an object, got {kind_of(value)}")
-    check_json(value, Field(index))
-    return read(value, index)
+    return read(checked(value, index), index)
 
 
 def _put(raw: dict[str, Any], place: Place, edit: Edit) -> None:
