@@ -24,6 +24,7 @@ READ_FROM = {
     "pi_session": "pi",
     "claude_code": "claude-code",
     "claude_code_loglines": "claude-code-loglines",
+    "codex_rollout": "codex",
     "copilot_events": "copilot",
     "kimi_wire": "kimi",
     "hermes_session": "hermes",

@@ -4,6 +4,7 @@
     anthropic     the same with anthropic messages, `system` beside them
     taubench      objects with `traj`, alone or in a list
     pi            sessions of the pi coding agent, OpenClaw and oh-my-pi (JSON lines)
+    codex         rollouts of Codex (JSON lines); its screen log is recognised and refused
     copilot       events of the Copilot CLI (JSON lines)
     kimi          the wire file of the Kimi CLI (JSON lines)
     hermes        sessions of Hermes
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from offturn_engine.files import chats, claude_code, cline, copilot, hermes, kimi, pi
+from offturn_engine.files import chats, claude_code, cline, codex, copilot, hermes, kimi, pi
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
 from offturn_engine.files.source import Data, Lines, Source
@@ -30,6 +31,8 @@ READERS: tuple[Reader, ...] = (
     claude_code.READER,
     claude_code.LOGLINES,
     pi.READER,
+    codex.READER,
+    codex.SCREEN_LOG,
     copilot.READER,
     kimi.READER,
     hermes.READER,
