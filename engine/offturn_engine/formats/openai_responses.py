@@ -120,7 +120,9 @@ def _put(raw: dict[str, Any], place: Place, edit: Edit) -> None:
 def _edited(part: dict[str, Any], edit: Edit) -> dict[str, Any]:
     if part["type"] not in TEXTS:
         return {"type": "input_text", "text": edit.text}
-    places: dict[str, Json] = {"annotations": []} if "annotations" in part else {}  # they point into the text that is gone
+    places: dict[str, Json] = (
+        {"annotations": []} if "annotations" in part else {}
+    )  # they point into the text that is gone
     kept = {key: value for key, value in part.items() if key != "logprobs"}
     return {**kept, **places, TEXTS[part["type"]]: edit.text}
 
