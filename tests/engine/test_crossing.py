@@ -90,7 +90,7 @@ def test_system_messages_go_where_the_target_has_them(target: str) -> None:
 
 
 def test_what_cannot_be_carried_is_counted_without_content() -> None:
-    raws = [
+    raws: list[Raw] = [
         {"role": "user", "content": [{"type": "input_text", "text": "see"}, {"type": "input_image", "file_id": "f1"}]},
         {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "secret"},
         {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"query": "secret"}},

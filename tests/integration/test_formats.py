@@ -93,7 +93,7 @@ async def test_a_view_goes_into_the_call_that_it_names(client: CompactionClient,
         return
     size = {"max_tokens": 9} if fmt == "anthropic" else {}
     bound = inspect.signature(CREATE[view.method]).bind(None, model="m", **size, **view.kwargs())
-    assert "Be brief." in texts(bound.arguments)
+    assert "Be brief." in texts([bound.arguments])
 
 
 async def test_the_responses_api_with_its_sdk(client: CompactionClient, redis: Redis) -> None:
