@@ -106,7 +106,7 @@ class Appending(Handle):
         batch = self._batch(prepared, usage, view, expect)
         self._outbox.batches.append(batch)  # its place is that of the call, whichever call gets its turn first
         try:
-            async with self._open(before=batch) as (links, cache):
+            async with self._open(fresh=self._fmt.by_place, before=batch) as (links, cache):
                 return await self._send(links, cache, batch)
         except (StoreUnavailable, StoreFull) as error:
             return self._kept(batch, error)
@@ -135,7 +135,7 @@ class Appending(Handle):
         unsure = self._unsure.same(prepared)
         return Batch(
             op=unsure.op if unsure else token_hex(16),
-            prepared=prepared,
+            prepared=unsure.prepared if unsure else prepared,
             config=self._config,
             usage=usage,
             view=view or self._last,
@@ -150,6 +150,8 @@ class Appending(Handle):
     ) -> Recorded:
         """Record it. `counted`: a provider's count of a request, and the view it was. Raises what `record` does."""
         batch.prepared = batch.prepared.measured(cache.fmt)
+        if not batch.sent:
+            batch.prepared = cache.placed(batch.prepared)
         for _ in range(TRIES):
             _refuse_lost(cache, batch)
             again = batch.sent

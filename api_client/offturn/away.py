@@ -120,12 +120,12 @@ class Away(Holding):
                 # Of the generations only those whose record is here: there is no store to ask for others.
                 here = {number: info for number, info in known.meta.generations.items() if _known(known, number)}
                 made.meta = replace(known.meta, adopted=shown, current=shown, generations=here)
+        made.waiting = (known.recorded_from if known else 0, len(made.log))
         for unread in known.unread if known else ():
             _append(made, unread.batch)
         for batch in self._outbox.waiting:
             if not batch.sent or made.place_of(batch.prepared, batch.at) is None:
                 _append(made, batch.prepared)
-        made.waiting = (known.recorded_from if known else 0, len(made.log))
         return made
 
     def _list_only(self, prepared: Prepared) -> Cache:
@@ -133,7 +133,6 @@ class Away(Holding):
         made, meta = self._blank(), self._cache and self._cache.meta
         made.meta = replace(meta, path=(), adopted=0, current=0, generations={}) if meta else None
         _append(made, prepared)
-        made.waiting = (0, len(made.log))
         return made
 
     def _blank(self) -> Cache:
@@ -149,7 +148,9 @@ def _known(cache: Cache, number: int) -> bool:
 
 
 def _append(cache: Cache, prepared: Prepared) -> None:
+    prepared = cache.placed(prepared)
     for message, entry in zip(prepared.messages, prepared.entries, strict=True):
         cache.log.append(message.placed(len(cache.log)))
         cache.ids.append(entry.host_id)
         cache.forms.append(Form(message.raw, cache.fmt))
+    cache.waiting = (cache.waiting[0], len(cache.log))

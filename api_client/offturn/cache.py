@@ -202,6 +202,14 @@ class Cache:
         places = (n for n in range(len(found) - len(wanted) + 1) if found[n : n + len(wanted)] == wanted)
         return next((start + n for n in places if wanted), None)
 
+    def placed(self, batch: Prepared) -> Prepared:
+        """As it reads at its place: behind the path, or where its first message stands already, by its id."""
+        if not batch.fmt.by_place or not batch.entries:
+            return batch
+        path, host_id = self.path, batch.entries[0].host_id
+        known = self.path_ids.index(host_id) if host_id is not None and host_id in self.path_ids else len(path)
+        return batch.behind(path[known - 1] if known else None)
+
     async def generation(self, number: int) -> Compaction:
         """A generation's record; 0 is the raw transcript. Raises Refused for one that is not kept."""
         known = await self.find(number)

@@ -114,8 +114,9 @@ class CompactionClient:
     ) -> Session:
         """A handle. The first `record` stores policy, format and sizes by value; later handles do not change them.
 
-        id: text of 1 to 256 bytes, such as f"telegram:{chat_id}". format: of your messages, `openai-chat` (the dicts
-        of chat.completions) or `anthropic` (those of messages.create).
+        id: text of 1 to 256 bytes, such as f"telegram:{chat_id}". format: of your messages: `openai-chat` (the dicts
+        of chat.completions), `openai-responses` (items of responses.create), `anthropic` (the dicts of messages.create),
+        `gemini` (contents of generate_content) or `text-observation` (chats whose tools are called by text).
         overrides: parameters of the policy, as in {"trigger.soft": 0.5}. model: the one the host calls; window: its
         tokens; max_output: of them, kept free for the answer (default: an eighth, at most 8,192).
         adopt: when a new generation goes in force: at the next view with no tool group open (`group`), at a human's

@@ -27,17 +27,41 @@ MAX_MESSAGE_BYTES = 32 * 1024 * 1024  # the largest request body a provider take
 class Prepared:
     """Parsed messages and the entries to store, in order, as `fmt` measures them.
 
-    `first`: index of the first one in the host's list.
+    `first`: index of the first one in the host's list. `open`: nobody has said who wrote the first message, so that its
+    place on the path may tell.
     """
 
     messages: tuple[Message, ...]
     entries: tuple[NewEntry, ...]
     fmt: Format
     first: int = 0
+    open: bool = False
+
+    def behind(self, before: Message | None) -> Prepared:
+        """As it reads behind this message of the path."""
+        if not (self.open and self.fmt.by_place):
+            return self
+        message = self.fmt.after(self.messages[0], before)
+        entry = entry_of(message, self.entries[0].host_id)
+        return replace(self, messages=(message, *self.messages[1:]), entries=(entry, *self.entries[1:]))
+
+    def says(self, other: Prepared) -> bool:
+        """Do both hold the same, as the host gave it?"""
+        return self._given() == other._given()
+
+    def _given(self) -> list[tuple[RawMessage, str | None, Origin | None]]:
+        both = zip(self.messages, self.entries, strict=True)
+        return [(m.raw, e.host_id, None if self.open and not i else m.origin) for i, (m, e) in enumerate(both)]
 
     def after(self, count: int) -> Prepared:
         """Without the first of them."""
-        return replace(self, messages=self.messages[count:], entries=self.entries[count:], first=self.first + count)
+        return replace(
+            self,
+            messages=self.messages[count:],
+            entries=self.entries[count:],
+            first=self.first + count,
+            open=self.open and not count,
+        )
 
     def measured(self, fmt: Format) -> Prepared:
         """The same as the session's policy measures, which a handle may not know before its first call."""
@@ -45,12 +69,15 @@ class Prepared:
             return self
         messages = tuple(replace(message, tokens=fmt.estimate(message.raw)) for message in self.messages)
         ids = (entry.host_id for entry in self.entries)
-        return Prepared(messages, tuple(map(entry_of, messages, ids)), fmt, self.first)
+        return Prepared(messages, tuple(map(entry_of, messages, ids)), fmt, self.first, self.open)
 
     def only(self, places: Sequence[int]) -> Prepared:
         """Those at these places."""
         return replace(
-            self, messages=tuple(self.messages[i] for i in places), entries=tuple(self.entries[i] for i in places)
+            self,
+            messages=tuple(self.messages[i] for i in places),
+            entries=tuple(self.entries[i] for i in places),
+            open=False,
         )
 
 
@@ -85,25 +112,30 @@ def prepare(raws: Sequence[Any], ids: Ids | None, fmt: Format, rule: OriginRule,
     Indexes in errors count from `first`.
     """
     check_ids(ids, len(raws))
-    messages, entries = [], []
+    messages: list[Message] = []
+    entries, opened = [], False
     for place, value in enumerate(raws):
         index = first + place
-        message = _declared(fmt.parse(copied(plain(value)), index=index), rule)
+        message = fmt.parse(copied(plain(value)), index=index)
+        origin = _declared(message, rule)
+        if origin is None:
+            opened = opened or (not place and message.origin == "human")
+            message = fmt.after(message, messages[-1] if messages else None)
+        else:
+            message = fmt.parse(message.raw, index=index, origin=origin)
         messages.append(message)
         entries.append(_entry(index, message, None if ids is None else ids[place]))
-    return Prepared(tuple(messages), tuple(entries), fmt, first)
+    return Prepared(tuple(messages), tuple(entries), fmt, first, opened)
 
 
-def _declared(message: Message, rule: OriginRule) -> Message:
-    """With the origin the host declares; that counts for what would pass for a human's message only."""
+def _declared(message: Message, rule: OriginRule) -> Origin | None:
+    """The origin the host declares; that counts for what would pass for a human's message only."""
     if message.origin != "human":
-        return message
+        return None
     origin = rule(message.raw) if callable(rule) else rule
-    if origin is None:
-        return message
-    if origin not in ORIGINS:
+    if origin is not None and origin not in ORIGINS:
         raise InvalidSetting(f"origin {origin!r}: use one of {', '.join(ORIGINS)}")
-    return replace(message, origin=origin)
+    return origin
 
 
 def entry_of(message: Message, host_id: str | None) -> NewEntry:

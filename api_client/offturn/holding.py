@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from offturn.appending import Appending
 from offturn.cache import Cache
+from offturn.crossing import show_as_asked
 from offturn.errors import InvalidSetting
-from offturn.showing import show
 from offturn.view import Options, View
 from offturn_engine.ranges import length
 
@@ -31,7 +31,7 @@ class Holding(Appending):
         """The view; `stale`: the warning of one that is made without the store."""
         config = cache.config or self._config
         options, limited = self._shrinking.limited(config, options)
-        view = await show(cache, config, options, offline=bool(stale))
+        view = await show_as_asked(cache, config, options, offline=bool(stale))
         same = 0
         for old, new in zip(self._last.messages if self._last else (), view.messages, strict=False):
             if old != new:

@@ -9,6 +9,7 @@ from typing import Any
 
 from offturn.away import Away
 from offturn.cache import Cache
+from offturn.crossing import checked_format
 from offturn.entries import Ids, Prepared, prepare
 from offturn.errors import Conflict, InvalidMessage, Moved, StoreFull, StoreUnavailable
 from offturn.holding import checked_hold
@@ -45,6 +46,7 @@ class Mirroring(Away, Moving):
         partial: bool = False,
         window: int | None = None,
         max_output: int | None = None,
+        format: str | None = None,  # noqa: A002 -- the public contract
         system: Json = None,
         tools: Json = None,
         hold: float = 0.0,
@@ -62,14 +64,16 @@ class Mirroring(Away, Moving):
         messages, and one that is missing in the middle leaves the path.
         partial: the list holds only your newest messages. It goes on where it overlaps with the session, the longest
         overlap counts, and what is older stays. Messages that repeat can only be told apart by ids.
-        hold: as in `view`.
+        hold, format: as in `view`; the list itself is in the session's own format.
         Raises Conflict, naming the message and the remedy, where messages would leave the path that this handle has not
         seen yet (recorded by another process, or before this handle was opened: call `view`, then mirror again); where a
         list without ids or `partial` starts in the middle of the session; for a summary of another session. Raises
         InvalidMessage where a result would have no call, and what `record` and `view` raise; after CannotFit the new
         messages are recorded, put the answer that `view` speaks of into the list too.
         """
-        options = Options(window=window, max_output=max_output, system=system, tools=tools)
+        options = Options(
+            window=window, max_output=max_output, format=checked_format(format), system=system, tools=tools
+        )
         seconds = checked_hold(hold)
         try:
             async with self._open(fresh=True) as (links, cache):
@@ -113,12 +117,9 @@ class Mirroring(Away, Moving):
         self, links: Links, cache: Cache, found: Recognised, other: Realigned, ids: Ids | None
     ) -> tuple[str, ...] | None:
         """Put the list's path in place, and say what that did; None: the session is another one by now, look again."""
-        batches = {
-            place: prepare(
-                [found.new[place]], _named(ids, found.start + place), cache.fmt, self._origin, found.start + place
-            )
-            for place in other.new
-        }
+        names = None if ids is None else ids[found.start :]
+        whole = prepare(found.new, names, cache.fmt, self._origin, found.start)  # a message's place may say what it is
+        batches = {place: whole.only([place]) for place in other.new}
         self._refuse_unseen(cache, found, other)
         messages, places = _path(cache, other, batches)
         _refuse_repeated(cache, messages, places, found.start, ids)
@@ -195,7 +196,3 @@ def _refuse_repeated(cache: Cache, path: list[Message], places: dict[int, int], 
             raise Conflict(
                 f"message {start + places[message.seq]}: id {name!r} names another message too; nothing was written"
             )
-
-
-def _named(ids: Ids | None, place: int) -> Ids | None:
-    return None if ids is None else [ids[place]]

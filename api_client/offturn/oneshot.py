@@ -11,7 +11,7 @@ from offturn.showing import build, give_way, room
 from offturn.view import Options, View
 from offturn_config.presets import DEFAULT, load
 from offturn_engine.compaction import NOTHING
-from offturn_engine.formats import get, plain
+from offturn_engine.formats import get, parse_all
 from offturn_engine.messages import Json
 from offturn_engine.render import render
 from offturn_engine.tokens import Calibration
@@ -41,7 +41,7 @@ def fit(
         adopt="group",
     )
     fmt = config.fmt
-    path = [fmt.parse(plain(raw), index=i).placed(i) for i, raw in enumerate(whole_list(messages))]
+    path = parse_all(fmt, whole_list(messages))
     options = Options(system=system, tools=tools)
     space = room(config, Calibration(), fmt, options)
     shown, rendering = NOTHING, render(path, NOTHING, fmt)

@@ -1,7 +1,8 @@
 """A request that was too long for its provider: how to tell, and what the provider says of its sizes.
 
-No SDK is imported. Exceptions of both name the same facts alike (`status_code`, `code` or `error_code`, `type`, `body`,
-`message`), a stopped answer has a `stop_reason`, and a plain mapping may be the error's body. What the facts mean is
+No SDK is imported. Exceptions of OpenAI's and Anthropic's name the same facts alike (`status_code`, `code` or
+`error_code`, `type`, `body`, `message`), Gemini's has its status as `code`. A stopped answer has a `stop_reason`, one of
+the Responses API that failed or is incomplete says why in itself, and a plain mapping may be the error's body. What the facts mean is
 `offturn_engine.provider_errors`' decision. OpenAI's finish reasons are not looked at: `length` is the answer's own cap.
 """
 
@@ -29,7 +30,7 @@ class Overflow:
     @classmethod
     def of(cls, value: Any) -> Self | None:
         """From an exception or a response of either SDK; None where it is something else."""
-        stopped = _get(value, "stop_reason")
+        stopped = _get(value, "stop_reason") or _text(_get(_get(value, "incomplete_details"), "reason"))
         said = _said(value) if stopped is None else classify(status=None, code=_text(stopped), wire_type=None, text="")
         if said.kind != "too_long":
             return None
@@ -83,7 +84,8 @@ def _sources(value: Any) -> list[Any]:
 
 
 def _status(value: Any) -> int | None:
-    for source, name in ((value, "status_code"), (value, "status"), (_get(value, "response"), "status_code")):
+    places = ((value, "status_code"), (value, "status"), (value, "code"), (_get(value, "response"), "status_code"))
+    for source, name in places:
         if isinstance(status := _get(source, name), int):
             return status
     return None

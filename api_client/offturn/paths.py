@@ -81,7 +81,7 @@ def amended(cache: Cache, ref: Ref, raw: Any, rule: OriginRule) -> tuple[list[Me
     """
     at = place(cache, ref)
     old = cache.path[at]
-    if old.role == "user" and not old.results:
+    if old.role == "user" and (cache.fmt.by_place or not old.results):
         rule = old.origin
     made = prepare([raw], [cache.path_ids[at]], cache.fmt, rule)
     new = made.messages[0].placed(len(cache.log))

@@ -73,7 +73,7 @@ class Measured:
                 event=_event(measured, view),
                 warnings=(BEYOND.format(measured.input_tokens, largest),),
             )
-        if view is not None and view.estimate:
+        if view is not None and view.estimate and view.options.format is None:
             known = known.observe(view.estimate, measured.input_tokens, view.declared)
         return cls(
             calibration=known.model_dump_json(),
@@ -99,8 +99,7 @@ class Unsure:
     def same(self, prepared: Prepared) -> Batch | None:
         """The unsure one, if it was of these very messages."""
         known = self._batch
-        digests = tuple(entry.digest for entry in prepared.entries)
-        return known if known and digests == tuple(entry.digest for entry in known.prepared.entries) else None
+        return known if known and known.prepared.says(prepared) else None
 
     def remember(self, batch: Batch) -> None:
         """No reply came."""

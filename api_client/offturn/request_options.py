@@ -1,6 +1,6 @@
 """What a view asks of the provider beside its messages: cache breakpoints, context edits, compaction in band.
 
-Field names and betas are those of the installed SDK (anthropic 2.14: `client.beta.messages`). OpenAI's chat completions
+Field names and betas are those of the installed SDK (anthropic 2.14: `client.beta.messages`). Other formats' APIs
 take none of them; what a policy asks for there is done by us, or a warning says that it is not done.
 """
 
@@ -11,11 +11,30 @@ from typing import Any, Literal
 
 from offturn.config import SessionConfig
 from offturn_engine.formats.anthropic import Anthropic
+from offturn_engine.formats.base import Format
+from offturn_engine.formats.gemini import Gemini
+from offturn_engine.formats.openai_chat import OpenAIChat
+from offturn_engine.formats.openai_responses import OpenAIResponses
+from offturn_engine.formats.text_observation import TextObservation
 from offturn_engine.messages import Json, Message, ThinkingPart
 from offturn_engine.protect import may_clear
 from offturn_engine.remote import ON_DEMAND_BETA
 
-Method = Literal["messages.create", "beta.messages.create", "chat.completions.create"]
+Method = Literal[
+    "messages.create",
+    "beta.messages.create",
+    "chat.completions.create",
+    "responses.create",
+    "models.generate_content",
+]
+
+METHODS: Mapping[str, Method] = {
+    OpenAIChat.name: "chat.completions.create",
+    TextObservation.name: "chat.completions.create",
+    OpenAIResponses.name: "responses.create",
+    Gemini.name: "models.generate_content",
+    Anthropic.name: "messages.create",
+}
 
 EDITS_BETA = "context-management-2025-06-27"
 COMPACT_BETA = "compact-2026-01-12"
@@ -24,14 +43,12 @@ NEWEST_MARKED = 3  # the API takes four breakpoints: one is the system prompt's
 NOT_MARKED = frozenset({"thinking", "redacted_thinking"})
 MARKER: Mapping[str, str] = {"type": "ephemeral"}
 
-NOT_MANAGED = "policy {}: remote.mode 'managed' has no counterpart in chat completions: offturn compacts"
+NOT_MANAGED = "policy {}: remote.mode 'managed' needs format 'anthropic', this session has {!r}: offturn compacts"
 
 
 def method(fmt: str, options: Mapping[str, Json]) -> Method:
     """The SDK's call that takes these arguments, after `client.`."""
-    if fmt != Anthropic.name:
-        return "chat.completions.create"
-    return "beta.messages.create" if "betas" in options else "messages.create"
+    return "beta.messages.create" if "betas" in options else METHODS[fmt]
 
 
 def provider_options(config: SessionConfig, path: Sequence[Message]) -> dict[str, Json]:
@@ -55,8 +72,13 @@ def provider_options(config: SessionConfig, path: Sequence[Message]) -> dict[str
 def provider_warnings(config: SessionConfig) -> list[str]:
     """What the policy asks of a provider and this format's API cannot do."""
     if config.policy.remote.mode == "managed" and config.format != Anthropic.name:
-        return [NOT_MANAGED.format(config.policy.name)]
+        return [NOT_MANAGED.format(config.policy.name, config.format)]
     return []
+
+
+def sets_breakpoints(config: SessionConfig, fmt: Format) -> bool:
+    """Does the policy set cache breakpoints in requests of this format? Only Anthropic's API takes them so."""
+    return fmt.name == Anthropic.name and config.policy.after.cache == "system_and_3"
 
 
 def marked(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from offturn import inspecting
+from offturn.crossing import checked_format
 from offturn.deadline import one_call
 from offturn.entries import listed, prepare
 from offturn.errors import Conflict, InvalidSetting, Refused, StoreFull, StoreUnavailable
@@ -39,7 +40,10 @@ class Session(Mirroring, Redacting):
     what it gives; where the provider says that it is too long, send what `overflow` gives. `phase_done` and `request` ask
     for a compaction; `rollback` goes back to another one; `rewind` and `amend` change what was said, `redact` deletes it.
 
-    Formats: `openai-chat`, the dicts of chat.completions, and `anthropic`, those of messages.create.
+    Formats: `openai-chat`, the dicts of chat.completions; `openai-responses`, items of responses.create (record
+    `response.output`); `anthropic`, the dicts of messages.create; `gemini`, contents of generate_content;
+    `text-observation`, chats in which tools are called by text: a user message right after an assistant's message that
+    ends with an action is the tool's, unless `origin=` says otherwise (`offturn_engine.formats.text_observation`).
     Origins, who wrote a message in the user role: `human` (the default; kept word for word), `host` (material your
     program put there), `restore` (a file or other state it put back), and, of what came from elsewhere, `assistant`,
     `tool`, `system`, `replay` and `summary`.
@@ -61,6 +65,7 @@ class Session(Mirroring, Redacting):
         *,
         window: int | None = None,
         max_output: int | None = None,
+        format: str | None = None,  # noqa: A002 -- the public contract
         system: Json = None,
         tools: Json = None,
         hold: float = 0.0,
@@ -69,6 +74,9 @@ class Session(Mirroring, Redacting):
         """What to send next. It always fits, and never waits for a worker unless `hold` says so.
 
         window, max_output: tokens of another model for this call; what is given up for it is not committed.
+        format: of another provider's API for this call. Words and calls with their results go over; `View.warnings`
+        counts what could not (reasoning, items only their provider can read, media the format cannot hold). Usage of
+        such a call does not calibrate estimates.
         system, tools: as the SDK takes them, counted here and passed on by `View.kwargs` (tools are not).
         hold: seconds, at most 600. From the hard level on (and with four messages or more) it waits that long for a
         compaction that is asked for, and shows it; else it is the emergency view. Below that level it does not wait, and
@@ -81,7 +89,14 @@ class Session(Mirroring, Redacting):
         """
         if generation is not None:
             _check_generation(generation)
-        options = Options(window=window, max_output=max_output, system=system, tools=tools, generation=generation)
+        options = Options(
+            window=window,
+            max_output=max_output,
+            format=checked_format(format),
+            system=system,
+            tools=tools,
+            generation=generation,
+        )
         seconds = checked_hold(hold)
         try:
             return await self._viewed(options, seconds)

@@ -13,7 +13,7 @@ from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.errors import Refused
 from offturn.remote import usable
-from offturn.request_options import provider_options, provider_warnings
+from offturn.request_options import provider_options, provider_warnings, sets_breakpoints
 from offturn.room import SERVER_FULL
 from offturn.store.errors import StoreFull
 from offturn.store.replies import Adopted, Committed, Meta
@@ -22,7 +22,6 @@ from offturn_engine.accept import accept
 from offturn_engine.compaction import Compaction
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import CannotFit
-from offturn_engine.formats.anthropic import Anthropic
 from offturn_engine.formats.base import Format
 from offturn_engine.groups import group_is_open
 from offturn_engine.messages import Message, RawMessage
@@ -95,6 +94,7 @@ async def show(cache: Cache, config: SessionConfig, options: Options, *, offline
             await _adopt(cache)
     shadow = config.adopt == "never"
     own = options.generation is None and options.window in (None, config.window) and not (shadow or offline)
+    own = own and options.format is None  # what only a notation of another format needs is for this call
     tries = EMERGENCY_TRIES if own else 0
     if own and options.urgent:
         await _relieve(cache, space, options)
@@ -174,7 +174,7 @@ def build(
         estimate=rendering.tokens,
         declared=space.declared + noted,
         options=options,
-        breakpoints=fmt.name == Anthropic.name and space.config.policy.after.cache == "system_and_3",
+        breakpoints=sets_breakpoints(space.config, fmt),
     )
 
 

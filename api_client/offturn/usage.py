@@ -17,13 +17,19 @@ class Usage:
 
     @classmethod
     def from_response(cls, value: Any) -> Usage | None:
-        """Usage of a response, a usage object or a mapping of either SDK; None where it holds none.
+        """Usage of a response, a usage object or a mapping of any of the SDKs; None where it holds none.
 
-        OpenAI's input counts cached tokens already; Anthropic's excludes what was read from and written to the cache.
+        OpenAI's and Gemini's input counts cached tokens already; Anthropic's excludes what was read from and written to
+        the cache. Gemini's output includes its thoughts.
         """
         if value is None or isinstance(value, Usage):
             return value
-        usage = _get(value, "usage") or value
+        usage = _get(value, "usage") or _either(value, "usage_metadata", "usageMetadata") or value
+        if (asked := _either(usage, "prompt_token_count", "promptTokenCount")) is not None:
+            said = _int(_either(usage, "candidates_token_count", "candidatesTokenCount"))
+            thought = _int(_either(usage, "thoughts_token_count", "thoughtsTokenCount"))
+            cached = _either(usage, "cached_content_token_count", "cachedContentTokenCount")
+            return cls(_int(asked), said + thought, _int(cached))
         if _get(usage, "prompt_tokens") is not None:
             cached = _get(_get(usage, "prompt_tokens_details"), "cached_tokens")
             return cls(_int(_get(usage, "prompt_tokens")), _int(_get(usage, "completion_tokens")), _int(cached))
@@ -39,6 +45,10 @@ class Usage:
 
 def _get(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+def _either(value: Any, *names: str) -> Any:
+    return next((found for name in names if (found := _get(value, name)) is not None), None)
 
 
 def _int(value: Any) -> int:

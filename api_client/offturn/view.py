@@ -32,6 +32,7 @@ class Options:
 
     window: int | None = None
     max_output: int | None = None
+    format: str | None = None
     system: Json = None
     tools: Json = None
     generation: int | None = None
@@ -45,7 +46,8 @@ class Options:
 class View:
     """Messages ready to send, and what is known about them.
 
-    messages: raw messages in the session's format; an unedited one is the value the host recorded. Read only
+    messages: raw messages in `format`, the session's own unless another was asked for; in the session's own an unedited
+    one is the value the host recorded. Read only
     system: the system prompt given to `view()`; the policy may add a note at its end
     generation: number in force; 0 is the raw transcript
     path: the seq ranges of the log the session shows
@@ -85,13 +87,18 @@ class View:
 
     @property
     def method(self) -> Method:
-        """The SDK's call that takes `kwargs()`: `client.messages.create`, `client.beta.messages.create` where the policy
-        asks for beta options, or `client.chat.completions.create`."""
+        """The SDK's call that takes `kwargs()`, after `client.`: of anthropic `messages.create`, or `beta.messages.create`
+        where the policy asks for beta options; of openai-chat and text-observation `chat.completions.create`, of
+        openai-responses `responses.create`, of gemini `models.generate_content`."""
         return method(self.format, self.request_options)
 
     def kwargs(self) -> dict[str, Any]:
-        """Arguments for the provider's SDK call (`method`): `messages`, `system` where the format has it apart, and what
-        the policy asks of the provider.
+        """Arguments for the provider's SDK call (`method`): the messages, the system prompt where the format has it, and
+        what the policy asks of the provider.
+
+        anthropic: `messages`, `system`. openai-chat, text-observation: `messages`. openai-responses: `input`,
+        `instructions`. gemini: `contents`, in which neighbours of one role are joined, and `config` with the system
+        instruction, to which you add what else you configure.
 
         They are copies: set cache markers in them as you like, where the policy sets none.
         """
@@ -110,7 +117,7 @@ class View:
         Raises InvalidSetting for another format.
         """
         if self.format != OpenAIChat.name:
-            raise InvalidSetting(f"a view in format {self.format!r} has no input items: use kwargs()")
+            raise InvalidSetting(f"a view in format {self.format!r}: use kwargs()")
         before, after = self.messages, list[RawMessage]()
         own: list[Json] = []
         if self.opaque is not None:

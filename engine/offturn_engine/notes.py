@@ -47,13 +47,34 @@ def language_of(path: Sequence[Message]) -> str:
 
 def with_note(system: Json, note: str) -> Json:
     """A system prompt with the note at its end, once: text, a list of text blocks, or a message that holds either."""
-    if not note:
-        return system
+    return system if not note or _told(system, note) else with_text(system, note)
+
+
+def with_text(system: Json, text: str) -> Json:
+    """A system prompt with more text at its end, in the shape it has; one of no known shape stays as it is."""
     if isinstance(system, str):
-        return system if note in system else f"{system}\n\n{note}"
+        return f"{system}\n\n{text}"
     if isinstance(system, list):
-        told = any(isinstance(block, Mapping) and note in str(block.get("text", "")) for block in system)
-        return system if told else [*system, {"type": "text", "text": note}]
-    if isinstance(system, Mapping) and "content" in system:
-        return {**system, "content": with_note(system["content"], note)}
+        return [*system, _like(system[-1] if system else None, text)]
+    for name in ("content", "parts"):
+        if isinstance(system, Mapping) and name in system:
+            return {**system, name: with_text(system[name], text)}
     return system
+
+
+def _like(block: Json, text: str) -> Json:
+    """Another block of text, as this one's API has them."""
+    if isinstance(block, str):
+        return text
+    if isinstance(block, Mapping) and "type" not in block:
+        return {"text": text}
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    return {"type": kind if kind == "input_text" else "text", "text": text}
+
+
+def _told(system: Json, note: str) -> bool:
+    if isinstance(system, str):
+        return note in system
+    if isinstance(system, list):
+        return any(_told(block.get("text") if isinstance(block, Mapping) else block, note) for block in system)
+    return isinstance(system, Mapping) and (_told(system.get("content"), note) or _told(system.get("parts"), note))

@@ -119,11 +119,30 @@ def estimate_json(value: Json) -> int:
 _IMAGES = frozenset({"image", "image_url", "input_image", "input_audio"})
 _DOCUMENTS = frozenset({"document", "file", "input_file"})
 _FRAMED = frozenset(
-    "function custom tool_use tool_result server_tool_use function_call function_call_output custom_tool_call"
-    " custom_tool_call_output".split()
+    [
+        "function",
+        "custom",
+        "tool_use",
+        "tool_result",
+        "server_tool_use",
+        "function_call",
+        "function_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+    ]
 )
 _UNSEEN = frozenset(
-    "type role signature cache_control prompt_cache_breakpoint status thoughtSignature thought_signature thought".split()
+    [
+        "type",
+        "role",
+        "signature",
+        "cache_control",
+        "prompt_cache_breakpoint",
+        "status",
+        "thoughtSignature",
+        "thought_signature",
+        "thought",
+    ]
 )
 _AS_JSON = frozenset({"input", "args", "response"})  # what stands there is shown to the model with its field names
 _BLOBS = frozenset({"inlineData", "inline_data"})

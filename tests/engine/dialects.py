@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from offturn_engine.formats.responses import items
+from offturn_engine.messages import RawMessage
 
 Raw = dict[str, Any]
 
 
-def said_in(name: str, raws: Sequence[Raw]) -> list[Raw]:
+def said_in(name: str, raws: Sequence[RawMessage]) -> list[Raw]:
     """The list in a format. System messages only where the format has them; calls are functions, texts strings."""
     if name == "openai-chat":
-        return list(raws)
+        return [dict(raw) for raw in raws]
     if name == "openai-responses":
         return items(raws)
     names = {call["id"]: call["function"]["name"] for raw in raws for call in raw.get("tool_calls") or ()}
@@ -22,14 +23,14 @@ def said_in(name: str, raws: Sequence[Raw]) -> list[Raw]:
     return [said for raw in raws for said in one(raw, names)]
 
 
-def _calls(raw: Raw) -> list[tuple[str, str, Raw]]:
+def _calls(raw: RawMessage) -> list[tuple[str, str, Raw]]:
     return [
         (call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
         for call in raw.get("tool_calls") or ()
     ]
 
 
-def _anthropic(raw: Raw, _: dict[str, str]) -> list[Raw]:
+def _anthropic(raw: RawMessage, _: dict[str, str]) -> list[Raw]:
     if raw["role"] == "tool":
         block = {"type": "tool_result", "tool_use_id": raw["tool_call_id"], "content": raw["content"]}
         return [{"role": "user", "content": [block]}]
@@ -38,7 +39,7 @@ def _anthropic(raw: Raw, _: dict[str, str]) -> list[Raw]:
     return [{"role": raw["role"], "content": blocks if raw.get("tool_calls") else raw["content"]}]
 
 
-def _gemini(raw: Raw, names: dict[str, str]) -> list[Raw]:
+def _gemini(raw: RawMessage, names: dict[str, str]) -> list[Raw]:
     if raw["role"] == "tool":
         name = names.get(raw["tool_call_id"], "bash")
         answer = {"name": name, "response": {"output": raw["content"]}}
@@ -48,7 +49,7 @@ def _gemini(raw: Raw, names: dict[str, str]) -> list[Raw]:
     return [{"role": "model" if raw["role"] == "assistant" else "user", "parts": parts}]
 
 
-def _text(raw: Raw, _: dict[str, str]) -> list[Raw]:
+def _text(raw: RawMessage, _: dict[str, str]) -> list[Raw]:
     """One call a message; of several the results come after the last one."""
     if raw["role"] == "tool":
         return [{"role": "user", "content": raw["content"]}]

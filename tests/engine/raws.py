@@ -89,7 +89,8 @@ def odd(draw: st.DrawFn, fmt: Format, most: int = 40) -> list[Raw]:
     """Only humans, only assistants, ids that repeat, calls given up, results far too late, orphans, words beside results."""
     if fmt not in (OPENAI, ANTHROPIC):
         raws = draw(odd(OPENAI, most))
-        return said_in(fmt.name, raws if fmt.name != "gemini" else [raw for raw in raws if raw["role"] != "system"])
+        told = raws if fmt.name != "gemini" else [raw for raw in raws if raw["role"] != "system"]
+        return said_in(fmt.name, told or [human("hello")])
     ids, kinds = draw(IDS), draw(KINDS).split()
     made: list[Raw] = []
     waiting: list[str] = []

@@ -12,7 +12,7 @@ from offturn_engine.invariants import legal_cut_points
 from offturn_engine.messages import Message
 from offturn_engine.ranges import contains
 from offturn_engine.turns import last_unanswered, waiting_in
-from tests.engine.raws import ANTHROPIC, OPENAI, Raw, calls, groups, human, odd, placed, result, says, system
+from tests.engine.raws import FORMATS, Raw, calls, groups, human, odd, placed, result, says, system
 
 PLENTY = 1_000_000
 
@@ -92,7 +92,7 @@ def test_seqs_need_not_be_neighbours_nor_ascend() -> None:
 
 
 @given(
-    st.sampled_from([OPENAI, ANTHROPIC]).flatmap(lambda fmt: odd(fmt).map(lambda raws: placed(raws, fmt))),
+    st.sampled_from(FORMATS).flatmap(lambda fmt: odd(fmt).map(lambda raws: placed(raws, fmt))),
     st.integers(0, 3_000),
     st.integers(0, 3_000),
 )

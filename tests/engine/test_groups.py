@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from offturn_engine.groups import LATE, group_is_open, pair, pending, spans
 from offturn_engine.messages import Message
-from tests.engine.raws import ANTHROPIC, OPENAI, Raw, calls, groups, human, odd, placed, result, results, says
+from tests.engine.raws import ANTHROPIC, FORMATS, Raw, calls, groups, human, odd, placed, result, results, says
 
 
 def answered(raws: list[Raw]) -> dict[int, int]:
@@ -96,7 +96,7 @@ def test_a_group_is_open_while_results_come_in_user_messages() -> None:
     assert not group_is_open(placed([*raws, results(("d", "ok"))], ANTHROPIC))
 
 
-@given(st.sampled_from([OPENAI, ANTHROPIC]).flatmap(lambda fmt: odd(fmt).map(lambda raws: placed(raws, fmt))))
+@given(st.sampled_from(FORMATS).flatmap(lambda fmt: odd(fmt).map(lambda raws: placed(raws, fmt))))
 @settings(max_examples=100, deadline=None)
 def test_pairs_are_one_to_one_and_units_cover_the_list(path: list[Message]) -> None:
     pairs = pair(path)

@@ -17,22 +17,24 @@ from offturn_engine.compaction import NOTHING, Compaction, Sections
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import CannotFit
 from offturn_engine.fit import concede
-from offturn_engine.formats import get
+from offturn_engine.formats import get, names, parse_all
 from offturn_engine.formats.base import Format
 from offturn_engine.invariants import ALL, Shown, extends, legal_cut_points, violations
 from offturn_engine.messages import Message
 from offturn_engine.plan import PruneOnly, Skip, apply, emergency, plan, widen
 from offturn_engine.ranges import contains, inside, ranges_of
 from offturn_engine.render import render
-from tests.engine.strategies import Raw, transcripts
+from tests.engine.dialects import said_in
+from tests.engine.makers import Raw
+from tests.engine.strategies import transcripts
 
-FORMATS = ("openai-chat", "anthropic")
+FORMATS = names()
 POLICY = load()
 SECTIONS = Sections(titles=("Goal", "Next Steps"), bodies=("- repair it", "- run the tests"))
 
 
 def parsed(raws: Sequence[Raw], fmt: Format) -> list[Message]:
-    return [fmt.parse(raw, index=i).placed(i) for i, raw in enumerate(raws)]
+    return parse_all(fmt, raws)
 
 
 def limits_for(path: Sequence[Message], share: float = 0.6) -> Limits:
@@ -68,7 +70,7 @@ def test_append_only(session: tuple[str, list[Raw]]) -> None:
     fmt = get(name)
     view = render(parsed(raws, fmt), NOTHING, fmt)
     assert sorted(map(repr, (i.raw for i in view.items if i.kind == "message"))) == sorted(map(repr, raws))
-    assert [i.seq for i in view.items if i.kind == "message" and raws[i.seq]["role"] != "tool"] or not raws
+    assert [i.seq for i in view.items if i.kind == "message" and raws[i.seq].get("role") != "tool"] or not raws
 
 
 @given(sessions(orphans=True))
@@ -275,7 +277,7 @@ def test_each_invariant_finds_its_breach() -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_conceding_stops_as_soon_as_it_fits(name: str) -> None:
     fmt = get(name)
-    path = parsed(talk(*(f"message {i} " * 40 for i in range(21))), fmt)
+    path = parsed(said_in(name, talk(*(f"message {i} " * 40 for i in range(21)))), fmt)
     policy: Policy = POLICY
     made = emergency(path, NOTHING, fmt, policy=policy, limits=limits_for(path))
     assert made.compaction.concessions == {}

@@ -20,11 +20,11 @@ from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, emergency, pl
 from offturn_engine.ranges import inside
 from offturn_engine.render import render
 from offturn_engine.turns import last_unanswered
-from tests.engine.raws import ANTHROPIC, OPENAI, odd, placed
+from tests.engine.raws import FORMATS, odd, placed
 
 POLICY = load()
 WORDS = st.sampled_from([Sections(), Sections(titles=("Goal",), bodies=("- repair it",))])
-PATHS = st.sampled_from([OPENAI, ANTHROPIC]).flatmap(lambda fmt: odd(fmt).map(lambda raws: (fmt, placed(raws, fmt))))
+PATHS = st.sampled_from(FORMATS).flatmap(lambda fmt: odd(fmt).map(lambda raws: (fmt, placed(raws, fmt))))
 SHARES = st.sampled_from([0.3, 0.6, 0.9])
 
 

@@ -17,6 +17,12 @@ ANTHROPIC = {
     "cache_creation_input_tokens": 5,
 }
 RESPONSES_API = {"input_tokens": 40, "output_tokens": 7, "input_tokens_details": {"cached_tokens": 30}}
+GEMINI = {
+    "prompt_token_count": 40,
+    "candidates_token_count": 4,
+    "thoughts_token_count": 3,
+    "cached_content_token_count": 30,
+}
 
 
 def objects(value: Any) -> Any:
@@ -32,17 +38,24 @@ def objects(value: Any) -> Any:
         (OPENAI, Usage(40, 7, 30)),
         (ANTHROPIC, Usage(40, 7, 25)),
         (RESPONSES_API, Usage(40, 7, 30)),
+        (GEMINI, Usage(40, 7, 30)),
+        ({"promptTokenCount": 40, "candidatesTokenCount": 7}, Usage(40, 7)),
         ({"prompt_tokens": 40, "completion_tokens": 7}, Usage(40, 7)),
         ({"prompt_tokens": 40, "completion_tokens": None, "prompt_tokens_details": None}, Usage(40)),
         ({"input_tokens": 10, "output_tokens": 1, "cache_read_input_tokens": None}, Usage(10, 1)),
         ({"input_tokens": 0, "output_tokens": 0}, Usage(0)),
     ],
 )
-def test_both_sdks_as_dicts_objects_and_whole_responses(reported: dict[str, Any], usage: Usage) -> None:
+def test_all_sdks_as_dicts_objects_and_whole_responses(reported: dict[str, Any], usage: Usage) -> None:
     assert Usage.from_response(reported) == usage
     assert Usage.from_response(objects(reported)) == usage
     assert Usage.from_response({"usage": reported}) == usage
     assert Usage.from_response(objects({"usage": reported})) == usage
+
+
+def test_gemini_calls_it_usage_metadata() -> None:
+    assert Usage.from_response(objects({"usage_metadata": GEMINI})) == Usage(40, 7, 30)
+    assert Usage.from_response({"usageMetadata": {"promptTokenCount": 40}}) == Usage(40)
 
 
 @pytest.mark.parametrize("nothing", [None, {}, {"usage": None}, SimpleNamespace(usage=None), 17, "text", object()])

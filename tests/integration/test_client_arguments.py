@@ -60,7 +60,7 @@ async def test_sizes_are_not_negative(client: CompactionClient) -> None:
         with pytest.raises(InvalidPolicy, match=f"{name} {wrong[name]}"):
             client.session("chat", format="openai-chat", **wrong)  # type: ignore[arg-type]
         with pytest.raises(InvalidPolicy, match=f"{name} {wrong[name]}"):
-            await session.view(**wrong)
+            await session.view(**wrong)  # type: ignore[arg-type]
 
 
 def test_a_timeout_is_a_number() -> None:

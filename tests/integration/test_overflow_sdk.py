@@ -22,6 +22,7 @@ OPENAI = (
     "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens. "
     "Please reduce the length of the messages."
 )
+GEMINI = "The input token count (1189862) exceeds the maximum number of tokens allowed (1048576)."
 LLAMA = {
     "code": 400,
     "message": "request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it",
@@ -102,11 +103,22 @@ OVERFLOWS = [
     (Failure(response=Failure(status_code=413)), None, None),
     (Failure("prompt is too long: 9 tokens > 5 maximum", status_code=400), 9, None),
     ({"error": LLAMA}, 9_000, 8_192),
+    (
+        {"object": "response", "status": "failed", "error": {"code": "context_length_exceeded", "message": "x"}},
+        None,
+        None,
+    ),
+    ({"status": "incomplete", "incomplete_details": {"reason": "model_context_window_exceeded"}}, None, None),
+    (Failure(GEMINI, code=400, status="INVALID_ARGUMENT", message=GEMINI), 1_189_862, 1_048_576),
     ({"stop_reason": "model_context_window_exceeded"}, None, None),
     (Answer("model_context_window_exceeded", usage={"input_tokens": 7_000, "output_tokens": 1_192}), 7_000, 8_192),
 ]
 
 OTHERS = [
+    {"object": "response", "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+    {"object": "response", "status": "completed", "error": None, "incomplete_details": None, "output": []},
+    Failure(GEMINI, code=429, status="RESOURCE_EXHAUSTED", message=GEMINI),
+    {"candidates": [{"finishReason": "MAX_TOKENS"}]},
     of_anthropic(429, described("rate_limit_error", "Too many tokens, please wait")),
     of_anthropic(529, described("overloaded_error", "Overloaded")),
     of_anthropic(400, described("invalid_request_error", "messages: at least one message is required")),

@@ -9,7 +9,7 @@ from offturn_config.presets import load
 from offturn_engine.accept import accept
 from offturn_engine.compaction import NO_SECTIONS, NOTHING, Compaction
 from offturn_engine.draft import Candidate
-from offturn_engine.formats import get
+from offturn_engine.formats import get, parse_all
 from offturn_engine.messages import Message, RawMessage
 from offturn_engine.plan import PruneOnly, Summarise, apply, plan
 from tests.integration.host import calls, human, long_text, result, says
@@ -40,7 +40,7 @@ def turn(fmt: str, n: int, *, size: int = 24_000, asked: str = ASKED["English"])
 
 def path_of(fmt: str, raws: Sequence[RawMessage]) -> list[Message]:
     """As they would be recorded."""
-    return [get(fmt).parse(raw, index=i).placed(i) for i, raw in enumerate(raws)]
+    return parse_all(get(fmt), raws)
 
 
 def compacted(

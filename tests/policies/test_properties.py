@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
 from offturn_config.presets import load, names
+from offturn_engine import formats
 from offturn_engine.accept import accept
 from offturn_engine.boundaries import split
 from offturn_engine.compaction import NOTHING, Sections
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import CannotFit
-from offturn_engine.formats import get
+from offturn_engine.formats import get, parse_all
 from offturn_engine.groups import pair
 from offturn_engine.invariants import Shown, violations
 from offturn_engine.messages import Message, ThinkingPart, ToolCallPart
@@ -26,15 +27,14 @@ from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, emergency, pl
 from offturn_engine.protect import newest
 from offturn_engine.ranges import contains
 from offturn_engine.side_effects import changes_outside
-from tests.engine.raws import ANTHROPIC, OPENAI, Raw, odd
+from tests.engine.raws import Raw, odd
 from tests.engine.strategies import transcripts
 
 SCALE = 200  # the limits of a large window, divided: histories here are short
 SECTIONS = Sections(titles=("Goal",), bodies=("- repair it",))
-FORMATS = st.sampled_from(["openai-chat", "anthropic"])
+FORMATS = st.sampled_from(formats.names())
 HISTORIES = {
-    name: st.one_of(transcripts(name, turns=8, big=True, orphans=True), odd(fmt))
-    for name, fmt in (("openai-chat", OPENAI), ("anthropic", ANTHROPIC))
+    name: st.one_of(transcripts(name, turns=8, big=True, orphans=True), odd(get(name))) for name in formats.names()
 }
 
 
@@ -107,7 +107,7 @@ def test_every_candidate_of_every_policy_keeps_its_promises(name: str, data: st.
     policy = scaled(name, overrides)
     limits = small(policy.name)
     fmt = get(format_name, policy.trigger.estimator)
-    path = [fmt.parse(raw, index=i).placed(i) for i, raw in enumerate(raws)]
+    path = parse_all(fmt, raws)
     reason = data.draw(st.sampled_from(["threshold", "phase", "manual"]))
     failures = data.draw(st.integers(0, 3))
 
@@ -140,7 +140,7 @@ def test_a_second_compaction_by_any_other_policy_keeps_them_too(name: str, data:
     base, end = NOTHING, len(raws) * 2 // 3
     for number, (policy, raws_) in enumerate(((first, raws[:end]), (second, raws)), 1):
         fmt = get(format_name, policy.trigger.estimator)
-        path = [fmt.parse(raw, index=i).placed(i) for i, raw in enumerate(raws_)]
+        path = parse_all(fmt, raws_)
         limits = small(policy.name)
         found = plan(path, base, fmt, policy=policy, limits=limits, reason="manual")
         try:

@@ -15,25 +15,23 @@ from offturn.testing import FakeSummarizer
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
 from offturn_config.presets import load, names
+from offturn_engine import formats
 from offturn_engine.accept import accept
 from offturn_engine.compaction import NOTHING, Compaction, Sections
 from offturn_engine.draft import Candidate
 from offturn_engine.fallback import fall_back
-from offturn_engine.formats import get
+from offturn_engine.formats import get, parse_all
 from offturn_engine.invariants import Shown, violations
 from offturn_engine.messages import Message
 from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, plan
 from offturn_engine.ranges import inside
 from offturn_engine.templates import TEMPLATES
-from tests.engine.raws import ANTHROPIC, OPENAI, Raw, human, odd, says
+from tests.engine.raws import OPENAI, Raw, human, odd, says
 from tests.engine.strategies import transcripts
 from tests.policies.histories import filler, reads
 
 SCALE = 200  # the limits of a large window, divided: histories here are short
-PIECES = {
-    "openai-chat": st.one_of(transcripts("openai-chat", turns=4, big=True), odd(OPENAI, 20)),
-    "anthropic": st.one_of(transcripts("anthropic", turns=4, big=True), odd(ANTHROPIC, 20)),
-}
+PIECES = {name: st.one_of(transcripts(name, turns=4, big=True), odd(get(name), 20)) for name in formats.names()}
 HOW = st.sampled_from(["model", "fails"])
 
 
@@ -56,7 +54,7 @@ def written(asks: Summarise) -> Sections:
 def step(path: Sequence[Message], base: Compaction, fmt_name: str, policy: Policy, how: str) -> Compaction:
     """The generation in force after one job of this policy."""
     fmt = get(fmt_name, policy.trigger.estimator)
-    measured = [fmt.parse(m.raw, index=i).placed(m.seq) for i, m in enumerate(path)]
+    measured = [fmt.parse(m.raw, index=i, origin=m.origin).placed(m.seq) for i, m in enumerate(path)]
     found = plan(measured, base, fmt, policy=policy, limits=small(policy), reason="manual")
     if isinstance(found, Skip):
         return base
@@ -76,7 +74,7 @@ def step(path: Sequence[Message], base: Compaction, fmt_name: str, policy: Polic
     return record.model_copy(update={"number": base.number + 1})
 
 
-@pytest.mark.parametrize("fmt_name", ["openai-chat", "anthropic"])
+@pytest.mark.parametrize("fmt_name", formats.names())
 @given(data=st.data())
 def test_any_sequence_of_policies_keeps_all_invariants(fmt_name: str, data: st.DataObject) -> None:
     fmt = get(fmt_name)
@@ -84,7 +82,7 @@ def test_any_sequence_of_policies_keeps_all_invariants(fmt_name: str, data: st.D
     base = NOTHING
     for name in data.draw(st.lists(st.sampled_from(names()), min_size=2, max_size=6), label="policies"):
         raws: list[Raw] = data.draw(PIECES[fmt_name])
-        path += [fmt.parse(raw, index=i).placed(len(path) + i) for i, raw in enumerate(raws)]
+        path = parse_all(fmt, [*(m.raw for m in path), *raws])
         base = step(path, base, fmt_name, load(name), data.draw(HOW, label="summary"))
 
 

@@ -14,7 +14,7 @@ from offturn_config.limits import window_filled
 from offturn_config.policy import Policy
 from offturn_engine.economics import account
 from offturn_engine.files import Conversation
-from offturn_engine.formats import get
+from offturn_engine.formats import get, parse_all
 from offturn_engine.messages import Message, RawMessage
 from offturn_engine.ranges import contains
 from offturn_models.prices import price_of
@@ -100,5 +100,4 @@ def _cost(result: Result) -> float | None:
 
 
 def _parsed(conversation: Conversation, messages: Sequence[RawMessage]) -> list[Message]:
-    fmt = get(conversation.format)
-    return [fmt.parse(raw, index=i).placed(i) for i, raw in enumerate(messages)]
+    return parse_all(get(conversation.format), messages)

@@ -18,7 +18,7 @@ from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import SummarizerError
 from offturn_engine.files import Conversation
-from offturn_engine.formats import get
+from offturn_engine.formats import get, parse_all
 from offturn_engine.messages import RawMessage
 from offturn_engine.outcome import NO_GAIN
 from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, plan
@@ -120,8 +120,7 @@ async def compact_conversation(
     Raises InvalidPolicy for a window the policy cannot work with, SummarizerError when the model cannot be asked.
     """
     fmt = get(conversation.format, policy.trigger.estimator)
-    origins = conversation.origins
-    path = [fmt.parse(raw, index=i, origin=origins.get(i)).placed(i) for i, raw in enumerate(conversation.messages)]
+    path = parse_all(fmt, conversation.messages, conversation.origins)
     before = render(path, NOTHING, fmt).tokens
     free = partial(reserved_output, max_output=None)
     size = window or max(window_filled(policy, before, output=free), LEAST_WINDOW)

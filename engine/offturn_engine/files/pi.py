@@ -18,6 +18,8 @@ from offturn_engine.messages import Json, Origin, RawMessage
 
 INJECTED: dict[str, Origin] = {"custom": "host", "hookMessage": "host", "developer": "host", "branchSummary": "summary"}
 """Roles of what the host shows to the model in the user's role."""
+MESSAGES = ("message", "custom_message", "branch_summary")
+"""Types of records that the model is shown."""
 
 
 def _conversations(source: Source) -> list[Conversation]:
@@ -32,8 +34,8 @@ def _conversations(source: Source) -> list[Conversation]:
             title = text(record.get("id"))
         elif kind == "compaction":
             items.append(_boundary(record, place, items, reached))
-        elif (message := _message_of(record)) is not None:
-            items += _said(message, place, f"entry {number}", len(items), notes)
+        elif kind in MESSAGES:
+            items += _said(_message_of(record), place, f"entry {number}", len(items), notes)
         else:
             notes.count(f"{name(kind)} records skipped")
     if not any(isinstance(item, Said) for item in items):
@@ -62,14 +64,12 @@ def _live(source: Source, notes: Notes) -> Iterator[tuple[int, Record]]:
 
 
 def _message_of(record: dict[str, Any]) -> Json:
-    """The message a record holds, None for the host's own records."""
-    if record.get("type") == "message":
-        return record.get("message") or {}
-    if record.get("type") == "custom_message":
+    """The message that a record holds, or is."""
+    if record["type"] == "custom_message":
         return {"role": "custom", "content": record.get("content")}
-    if record.get("type") == "branch_summary":
+    if record["type"] == "branch_summary":
         return {"role": "branchSummary", "summary": record.get("summary")}
-    return None
+    return record.get("message")
 
 
 def _boundary(record: dict[str, Any], place: str, items: Sequence[Item], reached: dict[str, int]) -> Boundary:

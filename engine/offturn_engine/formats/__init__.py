@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from offturn_engine.errors import UnknownFormat
 from offturn_engine.formats._plain import plain
@@ -15,7 +15,7 @@ from offturn_engine.formats.gemini import Gemini
 from offturn_engine.formats.openai_chat import OpenAIChat
 from offturn_engine.formats.openai_responses import OpenAIResponses
 from offturn_engine.formats.text_observation import TextObservation
-from offturn_engine.messages import Json, Message
+from offturn_engine.messages import Json, Message, Origin
 from offturn_engine.tokens import Estimate, Estimator, bytes4_message, estimate_message
 
 __all__ = ["Format", "Problem", "get", "names", "parse_all", "plain"]
@@ -38,9 +38,10 @@ def names() -> tuple[str, ...]:
     return tuple(_FORMATS)
 
 
-def parse_all(fmt: Format, raws: Sequence[Json]) -> list[Message]:
-    """The messages of a list nobody has declared origins for, each at its index. Raises InvalidMessage."""
+def parse_all(fmt: Format, raws: Sequence[Json], origins: Mapping[int, Origin] | None = None) -> list[Message]:
+    """The messages of a list, each at its index; origins: those declared, by index. Raises InvalidMessage."""
     found: list[Message] = []
     for index, raw in enumerate(raws):
-        found.append(fmt.after(fmt.parse(raw, index=index), found[-1] if found else None).placed(index))
+        message = fmt.parse(raw, index=index, origin=(origins or {}).get(index))
+        found.append(fmt.after(message, found[-1] if found else None).placed(index))
     return found

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from offturn_engine.errors import InvalidMessage
 from offturn_engine.formats._anthropic_parts import Places
-from offturn_engine.formats._runs import Run, answers
+from offturn_engine.formats._runs import Run, answers, runs_of
 from offturn_engine.formats.base import Problem
 from offturn_engine.messages import OpaquePart, RawMessage, TextPart
 
@@ -18,25 +17,14 @@ def problems(messages: Sequence[RawMessage], read: Callable[[RawMessage, int], P
     """
     if not messages:
         return [Problem(0, "empty", "the list has no messages")]
-    found: list[Problem] = []
-    runs: list[Run] = []
-    for i, raw in enumerate(messages):
-        try:
-            parts = [part for _, part in read(raw, i)]
-        except InvalidMessage as error:
-            if not _empty_end(raw, i, len(messages)):
-                found.append(Problem(i, "message", f"field {error.field!r}: {error.problem}"))
-            continue
-        if not runs or runs[-1].role != raw["role"]:
-            runs.append(Run(raw["role"]))
-        runs[-1].parts += [(i, part) for part in parts]
+    end = len(messages) - 1
+    runs, found = runs_of(messages[:end] if _empty_end(messages[end]) else messages, read, lambda raw: str(raw["role"]))
     return found + _first(runs) + answers(runs) + _last(runs)
 
 
-def _empty_end(raw: RawMessage, index: int, count: int) -> bool:
+def _empty_end(raw: RawMessage) -> bool:
     """An empty assistant message is accepted at the end."""
-    is_end = index == count - 1 and isinstance(raw, dict)
-    return is_end and raw.get("role") == "assistant" and raw.get("content") in ("", [])
+    return isinstance(raw, dict) and raw.get("role") == "assistant" and raw.get("content") in ("", [])
 
 
 def _first(runs: list[Run]) -> list[Problem]:

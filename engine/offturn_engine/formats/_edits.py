@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from offturn_engine.messages import (
     Edit,
@@ -59,3 +59,18 @@ def named(places: Sequence[tuple[Place, Part]], edit: Edit) -> Place:
 def size_of(value: Json) -> int:
     """Bytes of a value's JSON."""
     return len(json.dumps(value, ensure_ascii=False).encode())
+
+
+def edited(
+    message: Message,
+    edits: Sequence[Edit],
+    read: Callable[[RawMessage, int], Sequence[tuple[Place, Part]]],
+    put: Callable[[dict[str, Any], Place, Edit], None],
+) -> RawMessage:
+    """The raw message with each edit put at its place; the very raw value where there is none."""
+    if not edits:
+        return message.raw
+    places, raw = read(message.raw, 0), dict(message.raw)
+    for edit in edits:
+        put(raw, named(places, edit), edit)
+    return raw

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from offturn_engine.errors import InvalidMessage
 from offturn_engine.formats._gemini_parts import Places, role_of
-from offturn_engine.formats._runs import Run, answers
+from offturn_engine.formats._runs import answers, runs_of
 from offturn_engine.formats.base import Problem
 from offturn_engine.messages import RawMessage
 
@@ -18,17 +17,7 @@ def problems(messages: Sequence[RawMessage], read: Callable[[RawMessage, int], P
     """
     if not messages:
         return [Problem(0, "empty", "the list has no contents")]
-    found: list[Problem] = []
-    runs: list[Run] = []
-    for i, raw in enumerate(messages):
-        try:
-            parts = [part for _, part in read(raw, i)]
-        except InvalidMessage as error:
-            found.append(Problem(i, "message", f"field {error.field!r}: {error.problem}"))
-            continue
-        if not runs or runs[-1].role != role_of(raw):
-            runs.append(Run(role_of(raw)))
-        runs[-1].parts += [(i, part) for part in parts]
+    runs, found = runs_of(messages, read, role_of)
     if runs and runs[0].role != "user":
         found.append(Problem(runs[0].parts[0][0], "first-message", "the first content must have the user role"))
     return found + answers(runs)

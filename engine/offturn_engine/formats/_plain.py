@@ -7,7 +7,6 @@ from typing import Any
 
 from offturn_engine.messages import Json, RawMessage
 
-
 ITEM_PARTS = ("input_", "output_", "refusal")
 
 

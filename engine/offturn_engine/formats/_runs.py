@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from offturn_engine.errors import InvalidMessage
 from offturn_engine.formats.base import Problem
-from offturn_engine.messages import Part, ToolCallPart, ToolResultPart
+from offturn_engine.messages import Part, RawMessage, ToolCallPart, ToolResultPart
 
 
 @dataclass(slots=True)
@@ -16,6 +17,26 @@ class Run:
 
     role: str
     parts: list[tuple[int, Part]] = field(default_factory=list)
+
+
+def runs_of(
+    messages: Sequence[RawMessage],
+    read: Callable[[RawMessage, int], Sequence[tuple[object, Part]]],
+    role: Callable[[RawMessage], str],
+) -> tuple[list[Run], list[Problem]]:
+    """The turns, and the messages that cannot be read."""
+    found: list[Problem] = []
+    runs: list[Run] = []
+    for i, raw in enumerate(messages):
+        try:
+            parts = [part for _, part in read(raw, i)]
+        except InvalidMessage as error:
+            found.append(Problem(i, "message", f"field {error.field!r}: {error.problem}"))
+            continue
+        if not runs or runs[-1].role != role(raw):
+            runs.append(Run(role(raw)))
+        runs[-1].parts += [(i, part) for part in parts]
+    return runs, found
 
 
 def answers(runs: Sequence[Run]) -> list[Problem]:

@@ -62,14 +62,6 @@ class Anthropic(SystemApart):
         place, _ = read(message.raw, 0)[part]
         return message.raw["content"] if place is None else message.raw["content"][place]
 
-    def user(self, text: str) -> RawMessage:
-        """A new user message."""
-        return {"role": "user", "content": text}
-
-    def assistant(self, text: str) -> RawMessage:
-        """A new assistant message."""
-        return {"role": "assistant", "content": text}
-
     def result(self, call_id: str, name: str, text: str) -> RawMessage:  # noqa: ARG002 -- the API takes no name
         """A synthetic result of a call."""
         return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id, "content": text}]}

@@ -88,7 +88,7 @@ class Format(Protocol):
 
 
 class ByItself:
-    """For formats whose messages are what they say, wherever they stand."""
+    """For formats whose messages are what they say, wherever they stand, with `role` and `content`."""
 
     in_items = False
     by_place = False
@@ -96,6 +96,14 @@ class ByItself:
     def after(self, message: Message, before: Message | None) -> Message:  # noqa: ARG002 -- the place tells nothing
         """The message itself."""
         return message
+
+    def user(self, text: str) -> RawMessage:
+        """A new user message."""
+        return {"role": "user", "content": text}
+
+    def assistant(self, text: str) -> RawMessage:
+        """A new assistant message."""
+        return {"role": "assistant", "content": text}
 
 
 class SystemApart(ByItself):

@@ -7,7 +7,7 @@ from typing import Any
 
 from offturn_engine.formats._arguments import write_arguments
 from offturn_engine.formats._canonical import canonical_openai
-from offturn_engine.formats._edits import message_of, named
+from offturn_engine.formats._edits import edited, message_of
 from offturn_engine.formats._openai_parts import FUNCTION, ROLES, Place, Places, read
 from offturn_engine.formats._openai_problems import problems
 from offturn_engine.formats._plain import plain
@@ -37,12 +37,7 @@ class OpenAIChat(ByItself):
 
     def edit(self, message: Message, edits: Sequence[Edit]) -> RawMessage:
         """The raw message with edits applied. Raises ValueError for an edit its part cannot take."""
-        if not edits:
-            return message.raw
-        places, raw = read(message.raw, 0), dict(message.raw)
-        for edit in edits:
-            _put(raw, named(places, edit), edit)
-        return raw
+        return edited(message, edits, read, _put)
 
     def without(self, message: Message, parts: frozenset[int]) -> RawMessage | None:
         """The raw message without these parts; None when neither text, media nor a call is left."""
@@ -56,14 +51,6 @@ class OpenAIChat(ByItself):
         """The raw value of one part."""
         (key, i), _ = read(message.raw, 0)[part]
         return message.raw[key] if i is None else message.raw[key][i]
-
-    def user(self, text: str) -> RawMessage:
-        """A new user message."""
-        return {"role": "user", "content": text}
-
-    def assistant(self, text: str) -> RawMessage:
-        """A new assistant message."""
-        return {"role": "assistant", "content": text}
 
     def result(self, call_id: str, name: str, text: str) -> RawMessage:
         """A synthetic result of a call."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from offturn_engine.formats._arguments import write_arguments
 from offturn_engine.formats._canonical import canonical_responses
-from offturn_engine.formats._edits import message_of, named
+from offturn_engine.formats._edits import edited, message_of
 from offturn_engine.formats._plain import plain
 from offturn_engine.formats._redacted import redacted_responses
 from offturn_engine.formats._responses_parts import OUTPUT, TEXTS, Place, Places, read, role_of
@@ -38,12 +38,7 @@ class OpenAIResponses(SystemApart):
 
     def edit(self, message: Message, edits: Sequence[Edit]) -> RawMessage:
         """The raw item with edits applied. Raises ValueError for an edit its part cannot take."""
-        if not edits:
-            return message.raw
-        places, raw = read(message.raw, 0), dict(message.raw)
-        for edit in edits:
-            _put(raw, named(places, edit), edit)
-        return raw
+        return edited(message, edits, read, _put)
 
     def without(self, message: Message, parts: frozenset[int]) -> RawMessage | None:
         """The raw item without these parts; None when nothing is left."""
@@ -59,14 +54,6 @@ class OpenAIResponses(SystemApart):
         """The raw value of one part: a content part, or the item."""
         (key, i), _ = read(message.raw, 0)[part]
         return message.raw if i is None else message.raw[key][i]
-
-    def user(self, text: str) -> RawMessage:
-        """A new user message."""
-        return {"role": "user", "content": text}
-
-    def assistant(self, text: str) -> RawMessage:
-        """A new assistant message."""
-        return {"role": "assistant", "content": text}
 
     def result(self, call_id: str, name: str, text: str) -> RawMessage:  # noqa: ARG002 -- the API takes no name
         """A synthetic output of a call, of the call's kind."""
@@ -120,7 +107,9 @@ def _put(raw: dict[str, Any], place: Place, edit: Edit) -> None:
 def _edited(part: dict[str, Any], edit: Edit) -> dict[str, Any]:
     if part["type"] not in TEXTS:
         return {"type": "input_text", "text": edit.text}
-    places: dict[str, Json] = {"annotations": []} if "annotations" in part else {}  # they point into the text that is gone
+    places: dict[str, Json] = (
+        {"annotations": []} if "annotations" in part else {}
+    )  # they point into the text that is gone
     kept = {key: value for key, value in part.items() if key != "logprobs"}
     return {**kept, **places, TEXTS[part["type"]]: edit.text}
 

@@ -16,11 +16,15 @@ NO_SOUND = "[sound, not shown here]"
 
 def items(messages: Sequence[RawMessage]) -> list[dict[str, Json]]:
     """The messages as items, in order: a message may become several (its text, then its calls)."""
-    made: list[dict[str, Json]] = []
+    return [item for group in grouped(messages) for item in group]
+
+
+def grouped(messages: Sequence[RawMessage]) -> list[list[dict[str, Json]]]:
+    """The same, by message."""
     custom: set[str] = set()
-    for raw in messages:
-        made += _result(raw, custom) if raw["role"] in ("tool", "function") else _said(raw, custom)
-    return made
+    return [
+        [*(_result(raw, custom) if raw["role"] in ("tool", "function") else _said(raw, custom))] for raw in messages
+    ]
 
 
 def _said(raw: RawMessage, custom: set[str]) -> Iterator[dict[str, Json]]:

@@ -245,7 +245,7 @@ recorded_only = pytest.mark.skipif(not TRANSCRIPTS.exists(), reason=MISSING)
 
 @recorded_only
 def test_case_08_six_compactions_are_inside() -> None:
-    """Records 25, 46, 68, 80, 88, 110: one is sealed in a message, one has only text."""
+    """Records 25, 46, 68, 80, 88, 110: the first has no text."""
     (conversation,) = recorded("codex_stage0_compacted.jsonl")
     assert [e.at for e in conversation.earlier] == sorted(e.at for e in conversation.earlier)
     assert [(bool(e.summary), bool(e.opaque)) for e in conversation.earlier] == [
@@ -253,7 +253,7 @@ def test_case_08_six_compactions_are_inside() -> None:
         (True, True),
         (True, True),
         (True, True),
-        (True, False),
+        (True, True),
         (True, True),
     ]
 
