@@ -6,6 +6,7 @@ What the host keeps beside a message is no content: `toolUseResult` repeats the 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -96,11 +97,13 @@ def _items(
 
 def _assistant(lines: Sequence[tuple[dict[str, Any], str]], key: str, notes: Notes) -> Said:
     """One message of all its lines; a block that a resumed session repeats is taken once."""
-    blocks: dict[Any, Json] = {}
+    blocks: dict[tuple[str, int], Json] = {}
     for line, _ in lines:
+        names: Counter[str] = Counter()
         for block in _blocks(line["message"].get("content")):
-            name = text(fields(block).get("id")) or text(fields(block).get("signature"))
-            blocks.setdefault(name or repr(block), block)
+            name = text(fields(block).get("id")) or text(fields(block).get("signature")) or repr(block)
+            names[name] += 1
+            blocks.setdefault((name, names[name]), block)
     notes.count("lines that are parts of one message", len(lines) - 1)
     content = [block for block in blocks.values() if _is_sendable(block, notes)]
     while content and fields(content[-1]).get("type") == "thinking":

@@ -7,28 +7,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from offturn_engine.files import anthropic
-from offturn_engine.files.conversation import Boundary, Conversation, Item, Notes, Said, UnreadableFile
-from offturn_engine.files.reader import Reader, objects
+from offturn_engine.files.conversation import Boundary, Conversation, Item, Notes, Said
+from offturn_engine.files.reader import Reader, Session, objects, sessions
 from offturn_engine.files.source import Source
 from offturn_engine.files.values import count, fields, listed, text
 from offturn_engine.messages import Json
 
 
 def _conversations(source: Source) -> list[Conversation]:
-    found: list[Conversation] = []
-    for value, place in source.records():
-        session = fields(value)
-        if not isinstance(session.get("messages"), list):
-            raise UnreadableFile(f"{place}, field 'messages': must be a list")
-        notes = Notes() if found else source.notes
-        items: list[Item] = []
-        for i, message in enumerate(session["messages"]):
-            if not isinstance(message, dict):
-                raise UnreadableFile(f"message {i} is a {type(message).__name__}, not an object with a role")
-            items += _items(message, f"message {i}", is_first=not items, notes=notes)
-        title, system = text(session.get("sessionId")), session.get("system_prompt") or None
-        found.append(anthropic.conversation(items, title=title, system=system, source="cline", notes=notes))
+    found = (_conversation(session) for session in sessions(source))
     return [conversation for conversation in found if conversation.messages]
+
+
+def _conversation(session: Session) -> Conversation:
+    items: list[Item] = []
+    for i, message in enumerate(session.messages):
+        items += _items(message, f"message {i}", is_first=not items, notes=session.notes)
+    title, system = text(session.about.get("sessionId")), session.about.get("system_prompt") or None
+    return anthropic.conversation(items, title=title, system=system, source="cline", notes=session.notes)
 
 
 def _items(message: dict[str, Any], place: str, *, is_first: bool, notes: Notes) -> list[Item]:

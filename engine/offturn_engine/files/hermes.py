@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from offturn_engine.files import openai_chat
-from offturn_engine.files.conversation import Conversation, Notes, Said, UnreadableFile
-from offturn_engine.files.reader import Reader, objects
+from offturn_engine.files.conversation import Conversation, Notes, Said
+from offturn_engine.files.reader import Reader, Session, objects, sessions
 from offturn_engine.files.source import Source
-from offturn_engine.files.values import fields, listed, text
+from offturn_engine.files.values import listed, text
 from offturn_engine.messages import Json
 
 KEPT = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name", "refusal")
@@ -19,28 +19,23 @@ SUMMARY = "[CONTEXT COMPACTION"
 
 
 def _conversations(source: Source) -> list[Conversation]:
-    found: list[Conversation] = []
-    for value, place in source.records():
-        session = fields(value)
-        if not isinstance(session.get("messages"), list):
-            raise UnreadableFile(f"{place}, field 'messages': must be a list")
-        notes = Notes() if found else source.notes
-        said = [_said(raw, f"message {i}", notes) for i, raw in enumerate(session["messages"])]
-        found.append(
-            openai_chat.conversation(
-                [one for one in said if one is not None],
-                title=text(session.get("session_id")) or text(session.get("id")),
-                system=session.get("system_prompt") or None,
-                source="hermes",
-                notes=notes,
-            )
-        )
+    found = (_conversation(session) for session in sessions(source))
     return [conversation for conversation in found if conversation.messages]
 
 
-def _said(value: Json, place: str, notes: Notes) -> Said | None:
-    if not isinstance(value, dict):
-        raise UnreadableFile(f"{place} is a {type(value).__name__}, not an object with a role")
+def _conversation(session: Session) -> Conversation:
+    about, notes = session.about, session.notes
+    said = (_said(raw, f"message {i}", notes) for i, raw in enumerate(session.messages))
+    return openai_chat.conversation(
+        [one for one in said if one is not None],
+        title=text(about.get("session_id")) or text(about.get("id")),
+        system=about.get("system_prompt") or None,
+        source="hermes",
+        notes=notes,
+    )
+
+
+def _said(value: dict[str, Any], place: str, notes: Notes) -> Said | None:
     if value.get("role") == "session_meta":
         notes.count("session_meta messages skipped")
         return None

@@ -241,6 +241,14 @@ def test_a_recording_that_sets_in_with_a_reply() -> None:
     sendable(conversation)
 
 
+def test_calls_without_ids_are_answered_in_order() -> None:
+    use, answer = {"type": "tool_use", "name": "Bash", "input": {}}, {"type": "tool_result", "content": "x"}
+    records = [user("1", None, "hi"), assistant("2", "1", use, {**use, "id": "t"}, use, id_="m")]
+    conversation = one(*records, user("3", "2", [answer, *result("t"), answer]))
+    assert shown(conversation)[1:] == [("assistant", "call_1 t call_2"), ("tool", "=call_1 =t =call_2")]
+    assert "2 missing call ids given by order" in conversation.notes
+
+
 def test_an_export_has_no_tree() -> None:
     records = flat(
         {"role": "user", "content": "hi"},

@@ -173,6 +173,13 @@ def test_case_08_two_compactions_are_inside(long: Conversation) -> None:
 
 
 @recorded
+def test_case_09_a_huge_message_is_kept_whole(long: Conversation) -> None:
+    """Record 466, a result of 57 kB, the largest of all."""
+    results = [part for raw in long.messages for _, part in formats.get("anthropic").parse(raw).results]
+    assert max(len(part.text.encode()) for part in results) > 50_000
+
+
+@recorded
 def test_case_11_signed_reasoning_is_kept_as_it_was(long: Conversation) -> None:
     blocks = [b for raw in long.messages for b in raw["content"] if isinstance(b, dict)]
     assert sum(block["type"] == "thinking" for block in blocks) == 47
