@@ -1,6 +1,6 @@
 """Reader of wire files of the Kimi CLI (JSON lines), as openai-chat messages: that format carries its reasoning.
 
-The host's history is what `context.` records make of it; prompts and steers are there once more, as they were typed.
+The host's history is what its `context.` records make of it; prompts and steers are there once more, as they were typed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from offturn_engine.messages import Json, Origin
 
 
 @dataclass(slots=True)
-class _Context:
-    """A context while it grows, until the user clears it."""
+class _Thread:
+    """A conversation while it grows, until the user clears it."""
 
     notes: Notes
     items: list[Item] = field(default_factory=list)
@@ -33,42 +33,42 @@ class _Context:
 
 
 def _conversations(source: Source) -> list[Conversation]:
-    """The context in use first, then those the user has cleared, the oldest last."""
+    """The one in use first, then those the user has cleared, the oldest last."""
     notes = source.notes
-    contexts, system = [_Context(notes)], None
+    threads, system = [_Thread(notes)], None
     for value, place in source.records(skip_broken=True):
         record = fields(value)
         kind = text(record.get("type"))
         system = text(record.get("systemPrompt")) or system
         if kind == "context.clear":
-            contexts.append(_Context(Notes()))
+            threads.append(_Thread(Notes()))
         elif (handle := HANDLERS.get(kind)) is not None:
-            handle(contexts[-1], record, place)
+            handle(threads[-1], record, place)
         elif kind != "config.update":
             notes.count(f"{name(kind)} records skipped")
     return [
-        openai_chat.conversation(_items(context), title=title, system=system, source="kimi", notes=context.notes)
-        for title, context in zip(["", *map("cleared {}".format, range(1, len(contexts)))], contexts[::-1], strict=True)
-        if any(isinstance(item, Said) for item in context.items)
+        openai_chat.conversation(_items(thread), title=title, system=system, source="kimi", notes=thread.notes)
+        for title, thread in zip(["", *map("cleared {}".format, range(1, len(threads)))], threads[::-1], strict=True)
+        if any(isinstance(item, Said) for item in thread.items)
     ]
 
 
-def _items(context: _Context) -> list[Item]:
+def _items(thread: _Thread) -> list[Item]:
     """With what was typed and never came into the history: the host ended before it was sent."""
-    items = list(context.items)
-    for at, said in reversed(context.typed):
-        context.notes.count("prompts that were typed and not sent")
+    items = list(thread.items)
+    for at, said in reversed(thread.typed):
+        thread.notes.count("prompts that were typed and not sent")
         items.insert(at, said)
     return items
 
 
-def _typed(context: _Context, record: dict[str, Any], place: str) -> None:
+def _typed(thread: _Thread, record: dict[str, Any], place: str) -> None:
     if fields(record.get("origin")).get("kind", "user") == "user" and (content := _parts(record.get("input"))):
         said = Said(raw={"role": "user", "content": content}, place=place)
-        context.typed.append((len(context.items), said))
+        thread.typed.append((len(thread.items), said))
 
 
-def _appended(context: _Context, record: dict[str, Any], place: str) -> None:
+def _appended(thread: _Thread, record: dict[str, Any], place: str) -> None:
     message = fields(record.get("message"))
     role, content = message.get("role"), _parts(message.get("content"))
     kind = fields(message.get("origin")).get("kind", "user")
@@ -77,32 +77,32 @@ def _appended(context: _Context, record: dict[str, Any], place: str) -> None:
         raw["tool_call_id"] = message.get("toolCallId")
     elif role == "assistant" and (calls := listed(message.get("toolCalls"))):
         raw["tool_calls"] = [_call(fields(call)) for call in calls]
-    said = next((i for i, (_, said) in enumerate(context.typed) if said.raw["content"] == content), None)
+    said = next((i for i, (_, said) in enumerate(thread.typed) if said.raw["content"] == content), None)
     if said is not None:
-        del context.typed[said]
-    context.add(raw, place, "host" if kind != "user" and role == "user" else None)
+        del thread.typed[said]
+    thread.add(raw, place, "host" if kind != "user" and role == "user" else None)
 
 
-def _event(context: _Context, record: dict[str, Any], place: str) -> None:
+def _event(thread: _Thread, record: dict[str, Any], place: str) -> None:
     """A step is a message: its parts and calls come one by one, and their results before it ends."""
     event = fields(record.get("event"))
     kind, step = event.get("type"), text(event.get("stepUuid")) or text(event.get("uuid"))
     if kind == "tool.result":
         result = fields(event.get("result"))
-        context.notes.count("marks of failed results not carried", int(bool(result.get("isError"))))
+        thread.notes.count("marks of failed results not carried", int(bool(result.get("isError"))))
         content = _parts(result.get("output"))
         if note := text(result.get("note")):
             content = f"{content}\n{note}" if isinstance(content, str) else [*content, {"type": "text", "text": note}]
-        context.add({"role": "tool", "tool_call_id": event.get("toolCallId"), "content": content}, place)
+        thread.add({"role": "tool", "tool_call_id": event.get("toolCallId"), "content": content}, place)
     elif kind in ("step.begin", "step.end", "content.part", "tool.call"):
-        if step not in context.steps:
-            context.steps[step] = len(context.items)
-            context.add({"role": "assistant", "content": None}, place)
-        said = context.items[context.steps[step]]
+        if step not in thread.steps:
+            thread.steps[step] = len(thread.items)
+            thread.add({"role": "assistant", "content": None}, place)
+        said = thread.items[thread.steps[step]]
         if isinstance(said, Said):
-            context.items[context.steps[step]] = _grown(said, event)
+            thread.items[thread.steps[step]] = _grown(said, event)
     else:
-        context.notes.count(f"{name(kind)} events skipped")
+        thread.notes.count(f"{name(kind)} events skipped")
 
 
 def _grown(said: Said, event: dict[str, Any]) -> Said:
@@ -119,32 +119,32 @@ def _grown(said: Said, event: dict[str, Any]) -> Said:
     return replace(said, raw=raw)
 
 
-def _compacted(context: _Context, record: dict[str, Any], place: str) -> None:
+def _compacted(thread: _Thread, record: dict[str, Any], place: str) -> None:
     """The host goes on with some of the user's messages, its summary, and what it did not cover."""
-    rest = context.history[count(record.get("compactedCount")) or len(context.history) :]
+    rest = thread.history[count(record.get("compactedCount")) or len(thread.history) :]
     boundary = Boundary(
         place=place,
         summary=text(record.get("summary")),
         kept_from=next(filter(None, rest), ""),
         tokens_before=count(record.get("tokensBefore")),
     )
-    context.items.append(boundary)
-    context.history = [""] * (count(record.get("keptUserMessageCount")) + 1) + rest
+    thread.items.append(boundary)
+    thread.history = [""] * (count(record.get("keptUserMessageCount")) + 1) + rest
 
 
-def _undone(context: _Context, record: dict[str, Any], place: str) -> None:  # noqa: ARG001 -- one signature for all
+def _undone(thread: _Thread, record: dict[str, Any], place: str) -> None:  # noqa: ARG001 -- one signature for all
     """The last turns are gone; a compaction is a border."""
-    border = max((i for i, item in enumerate(context.items) if isinstance(item, Boundary)), default=-1)
-    turns = [i for i, item in enumerate(context.items) if i > border and _is_human(item)]
+    border = max((i for i, item in enumerate(thread.items) if isinstance(item, Boundary)), default=-1)
+    turns = [i for i, item in enumerate(thread.items) if i > border and _is_human(item)]
     undone = count(record.get("count"))
     if 0 < undone <= len(turns):
         at = turns[-undone]
-        gone = {item.key for item in context.items[at:] if isinstance(item, Said)}
-        context.notes.count("turns undone by the user skipped", undone)
-        context.items = context.items[:at]
-        context.history = [key for key in context.history if key not in gone]
-        context.steps = {step: i for step, i in context.steps.items() if i < at}
-        context.typed = [(i, said) for i, said in context.typed if i <= at]
+        gone = {item.key for item in thread.items[at:] if isinstance(item, Said)}
+        thread.notes.count("turns undone by the user skipped", undone)
+        thread.items = thread.items[:at]
+        thread.history = [key for key in thread.history if key not in gone]
+        thread.steps = {step: i for step, i in thread.steps.items() if i < at}
+        thread.typed = [(i, said) for i, said in thread.typed if i <= at]
 
 
 def _is_human(item: Item) -> bool:
@@ -172,7 +172,7 @@ def _parts(content: Json) -> Json:
     ]
 
 
-HANDLERS: Mapping[str, Callable[[_Context, dict[str, Any], str], None]] = {
+HANDLERS: Mapping[str, Callable[[_Thread, dict[str, Any], str], None]] = {
     "turn.prompt": _typed,
     "turn.steer": _typed,
     "context.append_message": _appended,
@@ -187,7 +187,7 @@ def _recognise(records: Sequence[Json]) -> str:
         if record.get("type") == "metadata" and "protocol_version" in record:
             return "the metadata of a wire protocol"
         if text(record.get("type")).startswith("context.append_"):
-            return "a record appends to the context"
+            return "a record appends to the history"
     return ""
 
 

@@ -81,6 +81,12 @@ def test_a_line_written_again_under_its_name_takes_the_old_ones_place() -> None:
     assert "1 lines written again under the same name" in conversation.notes
 
 
+def test_a_line_written_again_keeps_its_place_in_the_tree() -> None:
+    again = user("8", None, "go on!")
+    del again["parentUuid"]
+    assert shown(one(*FOLLOWED, again))[5:] == [("human", "go on!"), ("assistant", "done")]
+
+
 def test_a_compaction_becomes_a_boundary() -> None:
     conversation = one(*FOLLOWED, *compaction("9"), user("a", "c1", "and now?"))
     assert shown(conversation) == [*PARALLEL, ("human", "go on"), ("assistant", "done"), ("human", "and now?")]
@@ -104,6 +110,16 @@ def test_messages_a_compaction_preserved_are_not_covered(about: dict[str, Any]) 
 def test_what_was_preserved_may_begin_inside_a_message() -> None:
     segment = {"headUuid": "4", "anchorUuid": "c1", "tailUuid": "9"}
     assert one(*FOLLOWED, *compaction("9", preservedSegment=segment), user("a", "c1", "so?")).earlier[0].covered == 1
+
+
+def test_a_compaction_goes_on_with_the_line_it_names_else_with_the_one_before_it() -> None:
+    aside = user("z", "7", "never mind")
+    named = one(*FOLLOWED, aside, *compaction("9"), user("a", "c1", "so?"))
+    assert [said for _, said in shown(named)][5:] == ["go on", "done", "so?"]
+    boundary, summary = compaction("9")
+    del boundary["logicalParentUuid"]
+    unnamed = one(*FOLLOWED, boundary, summary, user("a", "c1", "so?"))
+    assert [said for _, said in shown(unnamed)][5:] == ["go on", "done", "so?"]
 
 
 def test_a_second_compaction_stands_behind_the_first() -> None:

@@ -71,7 +71,7 @@ ROLLOUT: list[Raw] = [
     item("custom_tool_call_output", call_id="c2", output=[{"type": "input_text", "text": "ok"}]),
     said("assistant", "one file"),
     usage(1000),
-    usage(1000),
+    usage(1001),
 ]
 LOOKED = [
     ("host", "<environment_context>\n<cwd>/project</cwd>"),

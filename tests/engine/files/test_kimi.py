@@ -143,6 +143,11 @@ def test_turns_that_were_undone_are_gone(count: int, left: int) -> None:
     assert [len(c.messages) for c in conversations] == ([left] if left else [])
 
 
+def test_no_turn_is_undone_behind_a_compaction() -> None:
+    records = [*WIRE, compaction(5, 1), appended("more"), {"type": "context.undo", "count": 2}]
+    assert shown(one(*records)) == [*LOOKED, ("human", "more")]
+
+
 def test_a_cleared_context_is_a_conversation_of_its_own() -> None:
     now, before = files.read(lines(*WIRE, {"type": "context.clear"}, appended("new")))
     assert (now.title, shown(now)) == ("", [("human", "new")])
