@@ -10,12 +10,19 @@ from offturn_engine.files.conversation import Conversation, Notes, Said
 from offturn_engine.files.reader import Reader, Session, objects, sessions
 from offturn_engine.files.source import Source
 from offturn_engine.files.values import listed, text
-from offturn_engine.messages import Json
+from offturn_engine.messages import Json, Origin
 
 KEPT = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name", "refusal")
 """Fields of a message that a model is shown."""
-SUMMARY = "[CONTEXT COMPACTION"
+SUMMARY = ("[CONTEXT COMPACTION", "[PRIOR CONTEXT")
 """How the message begins that stands for what an earlier session held."""
+WRITTEN_BY_HOST = (
+    "[ASYNC DELEGATION BATCH COMPLETE",
+    "[IMPORTANT: Background process",
+    "[Your active task list was preserved",
+    "[Continuing toward your standing goal]",
+)
+"""How messages begin that the host writes in the user's role."""
 
 
 def _conversations(source: Source) -> list[Conversation]:
@@ -45,9 +52,14 @@ def _said(value: dict[str, Any], place: str, notes: Notes) -> Said | None:
     if isinstance(raw.get("tool_calls"), list):
         raw["tool_calls"] = [_call(call) for call in raw["tool_calls"]]
     notes.count("reasoning items of the provider dropped", len(listed(value.get("codex_reasoning_items"))))
-    is_summary = text(value.get("content")).startswith(SUMMARY)
-    notes.count("summary of an earlier session kept as a message", int(is_summary))
-    return Said(raw=raw, place=place, origin="summary" if is_summary else None)
+    return Said(raw=raw, place=place, origin=_origin(text(value.get("content")), notes))
+
+
+def _origin(said: str, notes: Notes) -> Origin | None:
+    if said.startswith(SUMMARY):
+        notes.count("summary of an earlier session kept as a message")
+        return "summary"
+    return "host" if said.startswith(WRITTEN_BY_HOST) else None
 
 
 def _call(call: Json) -> Json:

@@ -64,6 +64,12 @@ def test_messages() -> None:
     sendable(conversation)
 
 
+def test_what_the_host_writes_in_the_users_role() -> None:
+    told = "[Your active task list was preserved across context compression]\n1. look"
+    (conversation,) = files.read(json.dumps(SESSION | {"messages": [{"role": "user", "content": told}]}))
+    assert shown(conversation) == [("host", told)]
+
+
 def test_several_sessions() -> None:
     first, second = files.read(lines(SESSION, SESSION | {"session_id": "s2"}))
     assert (first.title, second.title) == ("s1", "s2")
