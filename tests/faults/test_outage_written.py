@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from typing import Any
-
 import pytest
 from redis.asyncio import Redis
 
@@ -23,7 +21,7 @@ async def place(redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch) 
         yield cut
 
 
-async def away(place: Place, session: Session, **options: int) -> View:
+async def away(place: Place, session: Session, **options: Any) -> View:
     """A view that the store has no part in."""
     place.line.down = True
     view = await session.view(**options)

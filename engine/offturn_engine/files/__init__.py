@@ -1,18 +1,24 @@
 """Readers of transcript files: `detect` says which format a file has, `read` gives its conversations.
 
-    openai-chat       a list of messages; an object with `messages`; a list of those; JSON lines
-    anthropic         the same with anthropic messages, `system` beside them
-    gemini            the same with contents
-    text-observation  the same with tools called by text: mini-swe-agent, SWE-smith
-    taubench          objects with `traj`, alone or in a list
-    tau2              tau2 results: an object with simulations
-    swe-agent         SWE-agent's trajectories
-    openhands         OpenHands' events: a list, or the history of each object
-    inspect           Inspect's logs as JSON: an object with samples
-    pi                sessions of the pi coding agent (JSON lines)
+    claude-code       sessions of Claude Code (JSON lines), agents beside the main conversation; with -loglines their export
+    pi                sessions of the pi coding agent, OpenClaw and oh-my-pi (JSON lines)
+    codex             rollouts of Codex (JSON lines); its screen log is recognised and refused
+    copilot           events of the Copilot CLI (JSON lines)
+    kimi              the wire file of the Kimi CLI (JSON lines)
+    hermes            sessions of Hermes
+    cline             sessions of Cline
     opencode          OpenCode's events, exported documents, and rows of its database
     gemini-cli        sessions of Gemini CLI (JSON, or JSON lines with corrections)
     qwen-code         sessions of Qwen Code (JSON lines)
+    openhands         OpenHands' events: a list, or the history of each object
+    swe-agent         SWE-agent's trajectories
+    tau2              tau2 results: an object with simulations
+    inspect           Inspect's logs as JSON: an object with samples
+    taubench          objects with `traj`, alone or in a list
+    gemini            lists of contents, in the same wrappings as `openai-chat`
+    text-observation  messages whose tools are called by text: mini-swe-agent, SWE-smith
+    anthropic         a list of messages; an object with `messages` and `system`; a list of those; JSON lines
+    openai-chat       the same with messages of chat.completions
 
 Readers repair what recorders leave broken and count every repair in `Conversation.notes`; what `read` returns is
 accepted by the strict format.
@@ -22,7 +28,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from offturn_engine.files import chats, gemini_cli, inspect_logs, opencode, openhands, pi, qwen_code, swe_agent, tau2
+from offturn_engine.files import (
+    chats,
+    claude_code,
+    cline,
+    codex,
+    copilot,
+    gemini_cli,
+    hermes,
+    inspect_logs,
+    kimi,
+    opencode,
+    openhands,
+    pi,
+    qwen_code,
+    swe_agent,
+    tau2,
+)
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
 from offturn_engine.files.source import Data, Lines, Source
@@ -31,7 +53,15 @@ from offturn_engine.messages import Json
 __all__ = ["NAMES", "Boundary", "Conversation", "Data", "Earlier", "Lines", "UnreadableFile", "detect", "read"]
 
 READERS: tuple[Reader, ...] = (
+    claude_code.READER,
+    claude_code.LOGLINES,
     pi.READER,
+    codex.READER,
+    codex.SCREEN_LOG,
+    copilot.READER,
+    kimi.READER,
+    hermes.READER,
+    cline.READER,
     opencode.READER,
     gemini_cli.READER,
     qwen_code.READER,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -40,7 +41,24 @@ def _repair(found: Sequence[Said], notes: Notes) -> list[tuple[int, Said]]:
             raise UnreadableFile(f"{said.place} is a {type(said.raw).__name__}, not an object with a role")
         if (raw := _repaired(said.raw, notes)) is not None:
             kept.append((i, replace(said, raw=raw)))
+    _give_ids([said.raw["content"] for _, said in kept if isinstance(said.raw["content"], list)], notes)
     return kept
+
+
+def _give_ids(contents: Sequence[list[Json]], notes: Notes) -> None:
+    """Ids where the file has none: a result without one answers the first call given one that still waits."""
+    waiting: deque[str] = deque()
+    given = 0
+    for blocks in contents:
+        for i, block in enumerate(blocks):
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "tool_use" and not block.get("id"):
+                given += 1
+                waiting.append(f"call_{given}")
+                blocks[i] = {**block, "id": waiting[-1]}
+            elif kind == "tool_result" and not block.get("tool_use_id") and waiting:
+                blocks[i] = {**block, "tool_use_id": waiting.popleft()}
+    notes.count("missing call ids given by order", given)
 
 
 def _repaired(raw: dict[str, Any], notes: Notes) -> RawMessage | None:

@@ -12,6 +12,8 @@ from offturn_engine.files.pairing import MakeCall, Numbered, closed
 from offturn_engine.formats import Format
 from offturn_engine.messages import Json
 
+NOT_RECORDED = "[what was said before this was not recorded]"
+
 Repair: TypeAlias = Callable[[Sequence[Said], Notes], list[tuple[int, Said]]]
 """Messages as found -> (index in what was found, message a provider takes), some of them left out."""
 
@@ -32,7 +34,7 @@ def assemble(
     places = [i for i, item in enumerate(items) if isinstance(item, Said)]
     found = [item for item in items if isinstance(item, Said)]
     repaired = [Numbered(places[i], said) for i, said in dialect.repair(found, notes)]
-    made = closed(repaired, dialect.format, dialect.call, notes)
+    made = _opened(closed(repaired, dialect.format, dialect.call, notes), dialect.format, notes)
     order = [number for number, _ in made]
     by_key = {item.key: i for i, item in enumerate(items) if isinstance(item, Said) and item.key}
     return Conversation(
@@ -46,6 +48,15 @@ def assemble(
         reported={i: said.reported for i, (_, said) in enumerate(made) if said.reported},
         earlier=tuple(_earlier(i, item, order, by_key) for i, item in enumerate(items) if isinstance(item, Boundary)),
     )
+
+
+def _opened(made: list[Numbered], format_: Format, notes: Notes) -> list[Numbered]:
+    """A recording that sets in after the first message gets one, where the provider asks for it."""
+    if not made or all(problem.rule != "first-message" for problem in format_.problems([made[0].said.raw])):
+        return made
+    notes.count("beginnings that were not recorded, marked by a message")
+    first = Said(raw=format_.user(NOT_RECORDED), place=made[0].said.place, origin="host")
+    return [Numbered(made[0].number, first), *made]
 
 
 def _earlier(index: int, boundary: Boundary, order: Sequence[int], by_key: Mapping[str, int]) -> Earlier:

@@ -21,13 +21,13 @@ def conversation(items: Sequence[Item], *, title: str, system: Json, source: str
     return assemble(items, DIALECT, title=title, system=system, source=source, notes=notes)
 
 
-def _call(call_id: str, name: str) -> RawMessage:
-    function = {"name": name, "arguments": "{}"}
-    return {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": call_id, "type": "function", "function": function}],
-    }
+def call(call_id: Json, name: Json, arguments: Json) -> dict[str, Json]:
+    """A call of an assistant's message; arguments that are no text are written as JSON by the repair."""
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _calling(call_id: str, name: str) -> RawMessage:
+    return {"role": "assistant", "content": None, "tool_calls": [call(call_id, name, "{}")]}
 
 
 def _repair(found: Sequence[Said], notes: Notes) -> list[tuple[int, Said]]:
@@ -127,4 +127,4 @@ def _answer(message: dict[str, Any], stack: list[deque[str]], new_id: str) -> No
             return
 
 
-DIALECT = Dialect(formats.get("openai-chat"), _repair, _call)
+DIALECT = Dialect(formats.get("openai-chat"), _repair, _calling)

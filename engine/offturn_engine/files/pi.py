@@ -1,61 +1,104 @@
-"""Reader of pi sessions (JSON lines), as anthropic messages: that format carries signed reasoning and error flags.
+"""Reader of sessions of pi and its kin, OpenClaw and oh-my-pi (JSON lines), as anthropic messages: that format carries
+signed reasoning and error flags.
 
 Nothing is removed where the session holds compactions of its own: pi keeps every message, and so does this reader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from offturn_engine.files import anthropic
-from offturn_engine.files.conversation import Conversation, Item, Notes, Said, UnreadableFile
+from offturn_engine.files.conversation import Boundary, Conversation, Item, Notes, Said, UnreadableFile
 from offturn_engine.files.reader import Reader, objects
-from offturn_engine.files.source import Source
-from offturn_engine.messages import Json, RawMessage
+from offturn_engine.files.source import Record, Source
+from offturn_engine.files.values import count, fields, name, text
+from offturn_engine.messages import Json, Origin, RawMessage
+
+INJECTED: dict[str, Origin] = {"custom": "host", "hookMessage": "host", "developer": "host", "branchSummary": "summary"}
+"""Roles of what the host shows to the model in the user's role."""
+MESSAGES = ("message", "custom_message", "branch_summary")
+"""Types of records that the model is shown."""
 
 
 def _conversations(source: Source) -> list[Conversation]:
     """The one conversation of a session file; none where it has no messages."""
     notes, title = source.notes, ""
     items: list[Item] = []
-    for record, place in _live(source, notes):
-        if record.get("type") == "session":
-            title = str(record.get("id", ""))
-        elif record.get("type") == "message":
-            raws = _messages(record.get("message"), place, len(items), notes)
-            items += [Said(raw=raw, place=place) for raw in raws]
+    reached: dict[str, int] = {}  # entry -> how many items there were when it came
+    for number, (record, place) in _live(source, notes):
+        kind = record.get("type")
+        reached |= dict.fromkeys((f"entry {number}", text(record.get("id"))), len(items))
+        if kind == "session":
+            title = text(record.get("id"))
+        elif kind == "compaction":
+            items.append(_boundary(record, place, items, reached))
+        elif kind in MESSAGES:
+            items += _said(_message_of(record), place, f"entry {number}", len(items), notes)
         else:
-            notes.count(f"{record.get('type')} records skipped")
-    if not items:
+            notes.count(f"{name(kind)} records skipped")
+    if not any(isinstance(item, Said) for item in items):
         return []
     return [anthropic.conversation(items, title=title, system=None, source="pi", notes=notes)]
 
 
-def _live(source: Source, notes: Notes) -> list[tuple[dict[str, Any], str]]:
-    """The records on the branch that ends in the last one, with their places. Older sessions have no tree: all of them."""
-    records: list[tuple[dict[str, Any], str]] = []
+def _live(source: Source, notes: Notes) -> Iterator[tuple[int, Record]]:
+    """The records on the branch that ends in the last one, numbered. Older sessions have no tree: all of them."""
+    parents: dict[str, Json] = {}
     for value, place in source.records(skip_broken=True):
         if not isinstance(value, dict):
             raise UnreadableFile(f"{place} is a {type(value).__name__}, not a record of a pi session")
-        records.append((value, place))
-    parents = {r["id"]: r.get("parentId") for r, _ in records if isinstance(r.get("id"), str) and "parentId" in r}
-    if not parents:
-        return records
-    live, at = set(), next(reversed(parents))
-    while at in parents and at not in live:
+        if isinstance(value.get("id"), str) and "parentId" in value:
+            parents[value["id"]] = value["parentId"]
+    live: set[str] = set()
+    at = next(reversed(parents), None)
+    while isinstance(at, str) and at in parents and at not in live:
         live.add(at)
         at = parents[at]
-    kept = [(r, place) for r, place in records if r.get("id") not in parents or r["id"] in live]
-    notes.count("records of abandoned branches skipped", len(records) - len(kept))
-    return kept
+    for number, record in enumerate(source.records(skip_broken=True)):
+        if (own := text(record.value.get("id"))) not in parents or own in live:
+            yield number, record
+        else:
+            notes.count("records of abandoned branches skipped")
 
 
-def _messages(message: Json, place: str, number: int, notes: Notes) -> list[RawMessage]:
+def _message_of(record: dict[str, Any]) -> Json:
+    """The message that a record holds, or is."""
+    if record["type"] == "custom_message":
+        return {"role": "custom", "content": record.get("content")}
+    if record["type"] == "branch_summary":
+        return {"role": "branchSummary", "summary": record.get("summary")}
+    return record.get("message")
+
+
+def _boundary(record: dict[str, Any], place: str, items: Sequence[Item], reached: dict[str, int]) -> Boundary:
+    """What was kept is named by an entry, in older sessions by its number; it need not be a message."""
+    kept = text(record.get("firstKeptEntryId"))
+    at = reached.get(kept or f"entry {record.get('firstKeptEntryIndex')}", len(items))
+    return Boundary(
+        place=place,
+        summary=text(record.get("summary")),
+        kept_from=next((item.key for item in items[at:] if isinstance(item, Said)), ""),
+        tokens_before=count(record.get("tokensBefore")),
+    )
+
+
+def _said(message: Json, place: str, key: str, items: int, notes: Notes) -> list[Said]:
     if not isinstance(message, dict):
         raise UnreadableFile(f"{place}, field 'message': must be an object")
-    role, content = message.get("role"), message.get("content")
-    if role == "user":
+    role = text(message.get("role"))
+    origin = INJECTED.get(role)
+    usage = fields(message.get("usage"))
+    reported = sum(count(usage.get(kind)) for kind in ("input", "cacheRead", "cacheWrite"))
+    raws = _messages(message, role, place, items, notes)
+    return [Said(raw=raw, place=place, key=key, origin=origin, reported=reported) for raw in raws]
+
+
+def _messages(message: dict[str, Any], role: str, place: str, number: int, notes: Notes) -> list[RawMessage]:
+    content = message.get("content")
+    if role == "user" or role in INJECTED:
+        content = message.get("summary") if role == "branchSummary" else content
         return [{"role": "user", "content": content if isinstance(content, str) else _blocks(content, place, notes)}]
     if role == "assistant":
         if message.get("stopReason") in ("aborted", "error"):
@@ -63,10 +106,10 @@ def _messages(message: Json, place: str, number: int, notes: Notes) -> list[RawM
         return _assistant(_blocks(content, place, notes), notes)
     if role == "toolResult":
         return [_result(message, place, notes)]
-    if role == "bashExecution":
+    if role == "bashExecution" and message.get("excludeFromContext") is not True:
         notes.count("commands the user ran shown as a call and its result")
         return _execution(message, f"user_command_{number}")
-    notes.count(f"messages of role {role} skipped")
+    notes.count(f"messages of role {name(role)} skipped")
     return []
 
 

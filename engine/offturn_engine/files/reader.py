@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from offturn_engine.files.conversation import Conversation, Notes, UnreadableFile
 from offturn_engine.files.source import Source
+from offturn_engine.files.values import fields
 from offturn_engine.messages import Json
 
 
@@ -63,3 +64,23 @@ def _listed(source: Source, field: str, one: str) -> Iterator[Listed]:
             if not isinstance(holder, dict) or not isinstance(holder.get("messages"), list):
                 raise UnreadableFile(f"{at}, field 'messages': must be a list")
             yield Listed(value, holder, at)
+
+
+class Session(NamedTuple):
+    """A record of a file that is an object with `messages`, all of them objects; what is noted of it."""
+
+    about: dict[str, Any]
+    messages: list[dict[str, Any]]
+    notes: Notes
+
+
+def sessions(source: Source) -> Iterator[Session]:
+    """Every record of such a file. Raises UnreadableFile naming the record or message that is something else."""
+    for i, (value, place) in enumerate(source.records()):
+        messages = fields(value).get("messages")
+        if not isinstance(messages, list):
+            raise UnreadableFile(f"{place}, field 'messages': must be a list")
+        for n, message in enumerate(messages):
+            if not isinstance(message, dict):
+                raise UnreadableFile(f"message {n} is a {type(message).__name__}, not an object with a role")
+        yield Session(value, messages, Notes() if i else source.notes)
