@@ -76,6 +76,22 @@ async def test_tokens_are_of_the_view_in_force_until_the_next_is_adopted(store: 
     assert "()" not in quiet.stdout.decode()
 
 
+async def test_a_view_in_another_format_and_of_messages_without_a_role(store: str, tmp_path: Path) -> None:
+    async with CompactionClient.from_url(store, timeout=20) as client:
+        session = client.session("s", format="openai-responses", window=WINDOW)
+        call = {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": "{}"}
+        answer = {"type": "function_call_output", "call_id": "c1", "output": "a.py"}
+        await session.record([{"role": "user", "content": "list it"}, call, answer])
+    facts = shown("view", "s", "--format", "gemini", store=store)
+    assert (facts["format"], facts["warnings"]) == ("gemini", [])
+    assert [message["role"] for message in facts["messages"]] == ["user", "model", "user"]
+    printed = on_a_terminal("session", "view", "s", "--store", store, cwd=tmp_path)
+    assert "function_call_output" in printed
+    wrong = offturn("session", "view", "s", "--format", "yaml", "--store", store)
+    assert wrong.returncode == 2
+    assert "openai-chat" in str(wrong.stderr)
+
+
 @pytest.mark.parametrize("command", [("list",), ("show", "s"), ("events", "s"), ("view", "s")])
 def test_looking_makes_no_store(command: tuple[str, ...], tmp_path: Path) -> None:
     done = offturn("session", *command, "--store", f"embedded://{tmp_path}/absent")

@@ -95,6 +95,10 @@ def test_the_host_has_the_last_word() -> None:
     assert FORMAT.after(FORMAT.parse(said, origin="host"), action).origin == "host"
     assert FORMAT.parse(said, origin="tool").origin == "tool"
     assert FORMAT.parse(said, origin="human").origin == "human"
+    listed = formats.parse_all(
+        FORMAT, [human("go"), says("```\nls\n```"), said, human("a.py")], {2: "human", 3: "tool"}
+    )
+    assert [message.origin for message in listed] == ["human", "assistant", "human", "tool"]
 
 
 def test_what_the_log_says_is_what_was_recorded() -> None:

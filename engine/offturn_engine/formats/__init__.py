@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from offturn_engine.errors import UnknownFormat
 from offturn_engine.formats._plain import plain
@@ -15,11 +16,12 @@ from offturn_engine.formats.gemini import Gemini
 from offturn_engine.formats.openai_chat import OpenAIChat
 from offturn_engine.formats.openai_responses import OpenAIResponses
 from offturn_engine.formats.text_observation import TextObservation
-from offturn_engine.messages import Json, Message
+from offturn_engine.messages import Json, Message, Origin
 from offturn_engine.tokens import Estimate, Estimator, bytes4_message, estimate_message
 
 __all__ = ["Format", "Problem", "get", "names", "parse_all", "plain"]
 
+NO_ORIGINS: Mapping[int, Origin] = MappingProxyType({})
 KINDS: tuple[Callable[[Estimate], Format], ...] = (OpenAIChat, OpenAIResponses, Anthropic, Gemini, TextObservation)
 
 _FORMATS = {format_.name: format_ for format_ in (kind(estimate_message) for kind in KINDS)}
@@ -38,9 +40,12 @@ def names() -> tuple[str, ...]:
     return tuple(_FORMATS)
 
 
-def parse_all(fmt: Format, raws: Sequence[Json]) -> list[Message]:
-    """The messages of a list nobody has declared origins for, each at its index. Raises InvalidMessage."""
+def parse_all(fmt: Format, raws: Sequence[Json], origins: Mapping[int, Origin] = NO_ORIGINS) -> list[Message]:
+    """The messages of a list, each at its index. `origins`: those declared, by index. Raises InvalidMessage."""
     found: list[Message] = []
     for index, raw in enumerate(raws):
-        found.append(fmt.after(fmt.parse(raw, index=index), found[-1] if found else None).placed(index))
+        message = fmt.parse(raw, index=index, origin=origins.get(index))
+        if index not in origins:
+            message = fmt.after(message, found[-1] if found else None)
+        found.append(message.placed(index))
     return found

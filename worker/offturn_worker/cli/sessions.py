@@ -10,7 +10,7 @@ import typer
 
 from offturn import CompactionClient, Session
 from offturn.config import ANY_WINDOW
-from offturn_engine.formats import get
+from offturn_engine.formats import get, names
 from offturn_engine.ranges import label
 from offturn_worker.cli.dead import list_parked
 from offturn_worker.cli.options import StoreUrl, Tenant
@@ -94,6 +94,9 @@ def show(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, a
 def view(
     session_id: SessionId,
     generation: Annotated[int | None, typer.Option(min=0, help="Another than the one in force; 0 is raw.")] = None,
+    format_name: Annotated[
+        str | None, typer.Option("--format", help=f"Another than the session's own: {', '.join(names())}.")
+    ] = None,
     store: StoreUrl = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
@@ -103,16 +106,24 @@ def view(
     async def work(client: CompactionClient) -> dict[str, Any]:
         session = await existing(client, session_id)
         number = (await session.status()).generation if generation is None else generation
-        shown = await session.view(generation=number, window=ANY_WINDOW)
-        return {"generation": shown.generation, "tokens": shown.tokens, "messages": list(shown.messages)}
+        shown = await session.view(generation=number, window=ANY_WINDOW, format=format_name)
+        apart = {} if shown.system is None else {"system": shown.system}
+        return {
+            "generation": shown.generation,
+            "format": shown.format,
+            "tokens": shown.tokens,
+            "warnings": list(shown.warnings),
+            **apart,
+            "messages": list(shown.messages),
+        }
 
     facts = with_client(store, tenant, work)
     if as_json or not out.is_terminal:
         print_json(facts)
         return
     for message in facts["messages"]:
-        out.print(f"[bold]{message['role']}[/bold]")
-        said = str(message.get("content") or message.get("tool_calls") or "")[:2_000]
+        out.print(f"[bold]{message.get('role') or message.get('type') or 'user'}[/bold]")
+        said = str(message.get("content") or message.get("tool_calls") or message.get("parts") or message)[:2_000]
         out.print(plain_lines(said), markup=False)
 
 
