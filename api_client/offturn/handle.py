@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from secrets import token_hex
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from offturn.cache import Cache
 from offturn.config import SessionConfig
@@ -78,6 +78,10 @@ class Handle(ABC):
                 if fresh or cache.stale:
                     await cache.refresh()
                 yield links, cache
+
+    @abstractmethod
+    async def _applied(self, history: Sequence[Any]) -> View:
+        """What a ticket's `apply` shows of a host's list."""
 
     @abstractmethod
     async def _deliver(self, links: Links, cache: Cache, before: Batch | None) -> bool:
