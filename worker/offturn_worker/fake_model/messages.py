@@ -37,6 +37,7 @@ class Messages:
             max_tokens=int(body["max_tokens"]),
             stream=bool(body.get("stream")),
             compact=bool(body.get("compaction")),
+            others="\n".join(text_of(m["content"]) for m in body["messages"] if m["role"] == "assistant"),
         )
 
     def whole(self, asked: Asked, answer: Answer) -> dict[str, Any]:
