@@ -7,10 +7,9 @@ The graph's state keeps every message as it is; only the request changes. Writte
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain_core.messages import (
@@ -25,15 +24,13 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from offturn import sync
+from offturn.adapters.calling import Opened, done
 from offturn.adapters.originals import restored
 from offturn.errors import Refused
 from offturn.overflow import is_overflow
-from offturn.session import Session
 from offturn.usage import Usage
 from offturn.view import View
 from offturn_engine.messages import RawMessage
-
-Opened: TypeAlias = Session | sync.Session
 
 SESSIONS = 1_024  # handles kept; another one of the same session is as good
 BLOCKS = "the agent was called with invoke or stream: open sessions of offturn.sync, or use ainvoke and astream"
@@ -72,16 +69,16 @@ class Compaction(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> Any:
         """Send the view."""
         session, given = self._session(), _Given(request.messages)
-        view = await _done(session.mirror, given.raws, ids=given.ids, **_options(request))
+        view = await done(session.mirror, given.raws, ids=given.ids, **_options(request))
         while True:
             try:
                 response = await handler(_shown(request, view, given))
             except Exception as error:
                 if not is_overflow(error):
                     raise
-                view = await _done(session.overflow, error, sent=view)
+                view = await done(session.overflow, error, sent=view)
             else:
-                await _done(session.record, [], usage=_usage(response), view=view)
+                await done(session.record, [], usage=_usage(response), view=view)
                 return response
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:  # noqa: ARG002 -- LangChain's signature
@@ -92,7 +89,7 @@ class Compaction(AgentMiddleware[AgentState[Any], Any, Any]):
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:  # noqa: ARG002 -- LangChain's signature
         """Record the answer, so that it is compacted off the turn."""
         given = _Given(state["messages"])
-        await _done(self._session().mirror, given.raws, ids=given.ids)
+        await done(self._session().mirror, given.raws, ids=given.ids)
 
     def _session(self) -> Opened:
         thread = get_config().get("configurable", {}).get("thread_id")
@@ -105,13 +102,6 @@ class Compaction(AgentMiddleware[AgentState[Any], Any, Any]):
         if not isinstance(session, sync.Session):
             raise Refused(BLOCKS)
         return session
-
-
-async def _done(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """A session's method, of either kind, without blocking the loop."""
-    if asyncio.iscoroutinefunction(method):
-        return await method(*args, **kwargs)
-    return await asyncio.to_thread(method, *args, **kwargs)
 
 
 class _Given:
