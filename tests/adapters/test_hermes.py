@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ async def test_hermes_goes_on_with_the_view(
     assert "[Summary of messages" in model.texts(adopted)
     assert all("[Summary of messages" in model.texts(number) for number in range(adopted, len(sizes)))
     roles = [message["role"] for message in model.sent[-1]["messages"]]
-    assert not any(one == other == "user" for one, other in zip(roles, roles[1:], strict=False))
+    assert not any(one == other == "user" for one, other in pairwise(roles))
     session = client.session("hermes:demo", format="openai-chat")
     assert not [event for event in await session.events() if event.kind == "undone"]
     assert (await session.status()).messages > 2 * adopted - 2
