@@ -48,6 +48,11 @@ class Handle(ABC):
         """How messages are read and measured: as the session has it, where that is known."""
         return self._cache.fmt if self._cache else self._config.fmt
 
+    @property
+    def format(self) -> str:
+        """Of its messages: what the session has, where that is known, else what this handle was opened with."""
+        return self._fmt.name
+
     def __repr__(self) -> str:
         return f"Session({self.key.member!r})"
 

@@ -46,7 +46,8 @@ async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Model]:
         made = Model(server)
         for wire in (ChatCompletions, Messages, Responses):
             monkeypatch.setattr(wire, "asked", _remembering(wire.asked, made.sent))
-        monkeypatch.setattr(ChatCompletions, "whole", _calling(ChatCompletions.whole, made.sent))
+        for wire in (ChatCompletions, Messages, Responses):
+            monkeypatch.setattr(wire, "whole", _calling(wire.whole, made.sent))
         yield made
 
 
@@ -63,13 +64,21 @@ def _calling(whole: Callable[..., Any], sent: list[dict[str, Any]]) -> Callable[
 
     def call(self: Any, asked: Any, answer: Any) -> Any:
         body, response = sent[-1], whole(self, asked, answer)
-        last = body["messages"][-1]
-        if body.get("tools") and last["role"] == "user" and "look" in json.dumps(last["content"]):
-            function = {"name": body["tools"][0]["function"]["name"], "arguments": '{"topic": "parser"}'}
-            made = {"id": f"call_{len(sent)}", "type": "function", "function": function}
-            message = {"role": "assistant", "content": None, "tool_calls": [made]}
-            response["choices"] = [{"index": 0, "message": message, "finish_reason": "tool_calls"}]
-        return response
+        last = (body.get("messages") or body["input"])[-1]
+        if not body.get("tools") or last.get("role") != "user" or "look" not in json.dumps(last["content"]):
+            return response
+        call_id, arguments = f"call_{len(sent)}", '{"topic": "parser"}'
+        if "stop_reason" in response:
+            block = {"type": "tool_use", "id": call_id, "name": body["tools"][0]["name"], "input": {"topic": "parser"}}
+            return {**response, "content": [block], "stop_reason": "tool_use"}
+        if "output" in response:
+            name = body["tools"][0]["name"]
+            made = {"type": "function_call", "id": f"fc_{len(sent)}", "status": "completed", "call_id": call_id}
+            return {**response, "output": [{**made, "name": name, "arguments": arguments}]}
+        function = {"name": body["tools"][0]["function"]["name"], "arguments": arguments}
+        calls = [{"id": call_id, "type": "function", "function": function}]
+        message = {"role": "assistant", "content": None, "tool_calls": calls}
+        return {**response, "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
 
     return call
 
@@ -77,7 +86,11 @@ def _calling(whole: Callable[..., Any], sent: list[dict[str, Any]]) -> Callable[
 @pytest.fixture
 def example(request: pytest.FixtureRequest) -> ModuleType:
     """The example that the test module names in EXAMPLE."""
-    name: str = request.module.EXAMPLE
+    return load(request.module.EXAMPLE)
+
+
+def load(name: str) -> ModuleType:
+    """An example as a module."""
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

@@ -75,6 +75,11 @@ class Session(Wrapper[aio.Session]):
         """Tenant and id."""
         return self._inner.key
 
+    @property
+    def format(self) -> str:
+        """As `offturn.Session.format`."""
+        return self._inner.format
+
     def record(
         self,
         messages: object,
