@@ -33,7 +33,7 @@ LARGEST_OUTPUT = 8_192
 STEPS = 16  # the list is recorded again after so much of the window; Hermes tells its user each time
 WIRE = ("role", "content", "tool_calls", "tool_call_id", "name")  # of a message; the rest is Hermes's own bookkeeping
 BETWEEN = "\n\n"  # texts of the user that Hermes joins
-TODO = "[Your active task list was preserved"  # how a message begins that Hermes itself writes after a compaction
+TASKS = "[Your active task list was preserved"  # how a message begins that Hermes itself writes after a compaction
 
 RECALL = {
     "name": "offturn_recall",
@@ -217,7 +217,7 @@ def _wire(message: Mapping[str, Any]) -> RawMessage:
 
 
 def _who_wrote(raw: RawMessage) -> Origin | None:
-    return "host" if str(raw.get("content")).startswith(TODO) else None
+    return "host" if str(raw.get("content")).startswith(TASKS) else None
 
 
 def register(context: Any) -> None:
