@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -103,10 +104,21 @@ async def test_a_request_too_long_is_sent_again_smaller(client: CompactionClient
     assert len(model.texts()) < len(model.texts(-2))
 
 
-def test_invoke_blocks_with_blocking_sessions(valkey_url: str) -> None:
-    with sync.CompactionClient.from_url(valkey_url, timeout=TIMEOUT, tenant="blocks") as client:
-        middleware = langchain.Compaction(lambda thread: client.session(thread, format="openai-chat"))
-        assert isinstance(middleware._opened("x"), sync.Session)
+async def test_invoke_blocks_with_blocking_sessions(
+    client: CompactionClient, valkey_url: str, model: Model, example: Any
+) -> None:
+    llm = ChatOpenAI(model="fake", base_url=model.url, api_key=SecretStr("none"), max_retries=0)
+    blocking = sync.CompactionClient.from_url(valkey_url, timeout=TIMEOUT)
+    agent = example.agent(blocking, llm)
+    said = {"messages": [("user", "Please look into it.")]}
+    state = await asyncio.to_thread(agent.invoke, said, config=THREAD)
+    await ask(agent, "And now?")  # ainvoke with the same sessions
+    assert len(state["messages"]) == 4
+    session = client.session("langgraph:demo", format="openai-chat")
+    assert (await session.status()).messages == 6
+    await asyncio.to_thread(blocking.close)
+    await llm.root_async_client.close()
+    llm.root_client.close()
 
 
 async def test_what_cannot_work_is_said(client: CompactionClient, model: Model, agent: Any) -> None:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 from offturn import client as aio
 from offturn import session as aio_session
 from offturn import writing_back as aio_writing_back
 from offturn.background import background
-from offturn.config import Adopt
-from offturn.entries import OriginRule
 from offturn.links import OnOutage
-from offturn.outbox import Undelivered
 from offturn.sync.session import Session, Ticket
-from offturn.sync.wrapping import Wrapper, blocking
+from offturn.sync.wrapping import Wrapper, blocking, blocking_as, on_loop, wrapped
 from offturn.view import View
-from offturn_config.presets import DEFAULT
 
 Sink: TypeAlias = Callable[[Session, View], None]
 """As that of `offturn`, but it blocks: it is called in a thread of its own."""
@@ -44,6 +40,9 @@ class CompactionClient(Wrapper[aio.CompactionClient]):
     stored_config = blocking(aio.CompactionClient.stored_config)
     health = blocking(aio.CompactionClient.health)
     run_due = blocking(aio.CompactionClient.run_due)
+    undelivered = on_loop(aio.CompactionClient.undelivered)
+    session = wrapped(aio.CompactionClient.session, Session)
+    compact = blocking_as(aio.CompactionClient.compact, Ticket)
 
     @classmethod
     def from_url(
@@ -75,46 +74,6 @@ class CompactionClient(Wrapper[aio.CompactionClient]):
         self._loop.at_exit.pop(self._inner, None)
         self._loop.run(self._inner.close())
 
-    def session(
-        self,
-        id: str,  # noqa: A002 -- the public contract
-        *,
-        format: str,  # noqa: A002 -- the public contract
-        policy: str = DEFAULT,
-        overrides: Mapping[str, Any] | None = None,
-        model: str | None = None,
-        window: int | None = None,
-        max_output: int | None = None,
-        adopt: Adopt = "group",
-        origin: OriginRule = None,
-    ) -> Session:
-        """As `offturn.CompactionClient.session`."""
-        inner = self._inner.session(
-            id,
-            format=format,
-            policy=policy,
-            overrides=overrides,
-            model=model,
-            window=window,
-            max_output=max_output,
-            adopt=adopt,
-            origin=origin,
-        )
-        return Session(inner, self._loop)
-
-    def compact(
-        self,
-        messages: Sequence[Any],
-        *,
-        format: str,  # noqa: A002 -- the public contract
-        policy: str = DEFAULT,
-        window: int | None = None,
-        note: str | None = None,
-    ) -> Ticket:
-        """As `offturn.CompactionClient.compact`."""
-        work = self._inner.compact(messages, format=format, policy=policy, window=window, note=note)
-        return Ticket(self._loop.run(work), self._loop)
-
     def on_generation(self, sink: Sink, *, name: str = "default") -> WriteBack:
         """As `offturn.CompactionClient.on_generation`; the sink blocks nothing but its own thread."""
 
@@ -122,11 +81,3 @@ class CompactionClient(Wrapper[aio.CompactionClient]):
             await asyncio.to_thread(sink, Session(session, self._loop), view)
 
         return WriteBack(self._loop.run(self._inner.on_generation(told, name=name)), self._loop)
-
-    def undelivered(self) -> list[Undelivered]:
-        """As `offturn.CompactionClient.undelivered`."""
-
-        async def asked() -> list[Undelivered]:
-            return self._inner.undelivered()
-
-        return self._loop.run(asked())

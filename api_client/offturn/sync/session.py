@@ -1,19 +1,16 @@
-"""A session without `await`. Methods that return something async are written out, the others are wrapped as they are."""
+"""A session without `await`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
+from offturn import appending as aio_appending
 from offturn import session as aio
 from offturn import ticket as aio_ticket
 from offturn.background import Background
-from offturn.entries import Ids, OriginRule
-from offturn.outbox import Undelivered
-from offturn.paths import Ref
-from offturn.sync.wrapping import Wrapper, blocking
-from offturn.view import View
+from offturn.sync.wrapping import Wrapper, blocking, blocking_as, on_loop
 from offturn_config.keys import SessionKey
 from offturn_engine.ranges import Ranges
 from offturn_engine.triggers import Requirement
@@ -50,6 +47,16 @@ class Recorded:
     durable: bool
     warnings: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, told: aio_appending.Recorded, loop: Background) -> Self:
+        """The same, for hosts that block."""
+        values = {field.name: getattr(told, field.name) for field in fields(told)}
+        return cls(**{**values, "ticket": told.ticket and Ticket(told.ticket, loop)})
+
+
+def _blocking(inner: aio.Session, loop: Background) -> Session:
+    return Session(inner, loop)
+
 
 class Session(Wrapper[aio.Session]):
     """As `offturn.Session`: see there for what each method does."""
@@ -69,6 +76,11 @@ class Session(Wrapper[aio.Session]):
     configure = blocking(aio.Session.configure)
     redact = blocking(aio.Session.redact)
     purge = blocking(aio.Session.purge)
+    undelivered = on_loop(aio.Session.undelivered)
+    phase_done = blocking_as(aio.Session.phase_done, Ticket)
+    request = blocking_as(aio.Session.request, Ticket)
+    record = blocking_as(aio.Session.record, Recorded.of)
+    fork = blocking_as(aio.Session.fork, _blocking)
 
     @property
     def key(self) -> SessionKey:
@@ -80,57 +92,9 @@ class Session(Wrapper[aio.Session]):
         """As `offturn.Session.format`."""
         return self._inner.format
 
-    def record(
-        self,
-        messages: object,
-        *,
-        ids: Ids | None = None,
-        usage: Any = None,
-        view: View | None = None,
-        origin: OriginRule = None,
-        expect: int | None = None,
-    ) -> Recorded:
-        """As `offturn.Session.record`."""
-        told = self._loop.run(
-            self._inner.record(messages, ids=ids, usage=usage, view=view, origin=origin, expect=expect)
-        )
-        return Recorded(
-            first_seq=told.first_seq,
-            last_seq=told.last_seq,
-            path=told.path,
-            generation=told.generation,
-            requirement=told.requirement,
-            ticket=None if told.ticket is None else Ticket(told.ticket, self._loop),
-            durable=told.durable,
-            warnings=told.warnings,
-        )
-
-    def phase_done(
-        self, note: str = "", *, history: Sequence[Any] | None = None, usage: Any = None, focus: str | None = None
-    ) -> Ticket:
-        """As `offturn.Session.phase_done`."""
-        work = self._inner.phase_done(note, history=history, usage=usage, focus=focus)
-        return Ticket(self._loop.run(work), self._loop)
-
-    def request(self, reason: str = "manual", *, focus: str | None = None) -> Ticket:
-        """As `offturn.Session.request`."""
-        return Ticket(self._loop.run(self._inner.request(reason, focus=focus)), self._loop)
-
-    def fork(self, new_id: str, *, at: Ref | None = None) -> Self:
-        """As `offturn.Session.fork`."""
-        return type(self)(self._loop.run(self._inner.fork(new_id, at=at)), self._loop)
-
     def export(self) -> Iterator[dict[str, Any]]:
         """As `offturn.Session.export`."""
         return _steps(self._inner, self._loop)
-
-    def undelivered(self) -> list[Undelivered]:
-        """As `offturn.Session.undelivered`."""
-
-        async def asked() -> list[Undelivered]:
-            return self._inner.undelivered()
-
-        return self._loop.run(asked())
 
 
 def _steps(session: aio.Session, loop: Background) -> Iterator[dict[str, Any]]:

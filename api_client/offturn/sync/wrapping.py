@@ -11,6 +11,7 @@ from offturn.background import Background
 A = TypeVar("A", covariant=True)
 P = ParamSpec("P")
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Wrapper(Generic[A]):
@@ -32,5 +33,42 @@ def blocking(
     @wraps(method)
     def call(self: Wrapper[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._loop.run(method(self._inner, *args, **kwargs))
+
+    return call
+
+
+def blocking_as(
+    method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]], made: Callable[[T, Background], U]
+) -> Callable[Concatenate[Wrapper[A], P], U]:
+    """The same for one that returns something async: `made` wraps that."""
+
+    @wraps(method)
+    def call(self: Wrapper[A], /, *args: P.args, **kwargs: P.kwargs) -> U:
+        return made(self._loop.run(method(self._inner, *args, **kwargs)), self._loop)
+
+    return call
+
+
+def on_loop(method: Callable[Concatenate[A, P], T]) -> Callable[Concatenate[Wrapper[A], P], T]:
+    """The same for a method that is no coroutine and reads what the loop's thread changes."""
+
+    @wraps(method)
+    def call(self: Wrapper[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        async def asked() -> T:
+            return method(self._inner, *args, **kwargs)
+
+        return self._loop.run(asked())
+
+    return call
+
+
+def wrapped(
+    method: Callable[Concatenate[A, P], T], made: Callable[[T, Background], U]
+) -> Callable[Concatenate[Wrapper[A], P], U]:
+    """The same for a method that only makes a handle."""
+
+    @wraps(method)
+    def call(self: Wrapper[A], /, *args: P.args, **kwargs: P.kwargs) -> U:
+        return made(method(self._inner, *args, **kwargs), self._loop)
 
     return call
