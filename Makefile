@@ -7,7 +7,7 @@ BIN := .venv/bin
 setup: .venv/.installed
 
 .venv/.installed: requirements-dev.lock pyproject.toml
-	@echo "==> making .venv (about 30 s the first time)" >&2
+	@echo "==> making .venv (about a minute the first time)" >&2
 	@$(PYTHON) >&2 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "offturn needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock >&2
