@@ -2,12 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test faults lint policy-mutants bench-peers docs lock clean
+.PHONY: setup demo test hermes faults lint policy-mutants bench-peers docs lock clean
 
 setup: .venv/.installed
 
 .venv/.installed: requirements-dev.lock pyproject.toml
-	@echo "==> making .venv (about 30 s the first time)" >&2
+	@echo "==> making .venv (about a minute the first time)" >&2
 	@$(PYTHON) >&2 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "offturn needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock >&2
@@ -23,6 +23,16 @@ test: setup
 
 faults: setup
 	@$(BIN)/python -m tests.faults.kit $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+# Hermes Agent pins what offturn's tests need in other versions, so it has an environment of its own (about 50 s, 230 MB).
+hermes: .venv-hermes/.installed
+
+.venv-hermes/.installed: requirements-hermes.lock pyproject.toml
+	@echo "==> making .venv-hermes" >&2
+	@test -x .venv-hermes/bin/python || $(PYTHON) -m venv .venv-hermes
+	@.venv-hermes/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-hermes.lock >&2
+	@.venv-hermes/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . >&2
+	@touch $@
 
 lint: setup
 	@$(BIN)/ruff check .
@@ -45,7 +55,8 @@ docs: setup
 # Names, versions and hashes only; needs uv (pip install uv).
 lock:
 	uv pip compile pyproject.toml --extra local --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements.lock
-	uv pip compile pyproject.toml --extra local --group dev -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-dev.lock
+	uv pip compile pyproject.toml --extra local --group dev --group adapters -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-dev.lock
+	uv pip compile pyproject.toml --extra embedded --group hermes --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-hermes.lock
 
 clean:
-	rm -rf .venv .venv-peers dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-peers .venv-hermes dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

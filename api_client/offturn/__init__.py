@@ -43,6 +43,7 @@ from offturn.summarizer import EXTRACTIVE, Summarizer
 from offturn.ticket import Ticket
 from offturn.usage import Usage
 from offturn.view import View
+from offturn.writing_back import WriteBack
 from offturn_engine.errors import SummarizerError
 from offturn_engine.fates import Fate
 from offturn_engine.outcome import Compacted, Failed, Outcome, Pruned, Skipped, Superseded
@@ -94,6 +95,7 @@ __all__ = [
     "Usage",
     "View",
     "WorkerSeen",
+    "WriteBack",
     "__version__",
     "fit",
     "is_overflow",

@@ -186,7 +186,7 @@ class Appending(Handle):
             self._answered(batch)
         if reply.ring:
             await links.ring(self.key, reply.request_no)
-        ticket = Ticket(links.store, self.key, reply.request_no) if reply.ring else None
+        ticket = Ticket(links.store, self.key, reply.request_no, self._applied) if reply.ring else None
         told = (reply.blocked,) if reply.blocked else ()
         return Recorded.of(reply, ticket, (*measured.warnings, *told, *self._warnings(cache)))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from secrets import token_hex
 from types import TracebackType
 from typing import Any, Self, get_args
 
@@ -17,8 +18,11 @@ from offturn.outbox import Undelivered
 from offturn.recipe import run
 from offturn.session import Session
 from offturn.store.dead import DeadLetter
+from offturn.store.sinks import Sinks
 from offturn.summarizer import EXTRACTIVE, AnySummarizer
+from offturn.ticket import Ticket
 from offturn.wording import several
+from offturn.writing_back import Sink, WriteBack
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_config.presets import DEFAULT, load
@@ -28,6 +32,8 @@ from offturn_engine.formats import get
 from offturn_engine.outcome import Outcome
 
 BATCH = 10_000  # due sessions of one run
+EVERY = 10_000_000
+ONE_SHOT_SECONDS = 3600  # that the session of a `compact` outlasts its last use
 
 
 class CompactionClient:
@@ -36,6 +42,7 @@ class CompactionClient:
     def __init__(self, connector: Connector, tenant: str, autocompact_pct: int | None = None) -> None:
         self._connector = connector
         self._tenant = tenant
+        self._sinks: list[WriteBack] = []
         self._forced = {} if autocompact_pct is None else {"trigger.pct_override": autocompact_pct}
 
     @classmethod
@@ -89,6 +96,8 @@ class CompactionClient:
         """
         if self._connector.closed:
             return
+        for sink in self._sinks:
+            await sink.close()
         await self._connector.close()
         if left := self._connector.courier.untold:
             raise StoreUnavailable(
@@ -143,6 +152,48 @@ class CompactionClient:
         config.limits  # noqa: B018 -- refuses a policy that cannot work with this window, before anything is written
         return Session(self._key(id), config, self._connector, origin, window is not None, attachments)
 
+    async def compact(
+        self,
+        messages: Sequence[Any],
+        *,
+        format: str,  # noqa: A002 -- the public contract
+        policy: str = DEFAULT,
+        window: int | None = None,
+        note: str | None = None,
+    ) -> Ticket:
+        """Compact a list once, for hosts that want no session. `Ticket.apply` gives it back with what came since.
+
+        note: what the list is about and what mattered, for the summarizer. The list is kept in a session of its own,
+        which ends an hour after its last use. Raises what `session` and `Session.phase_done` raise.
+        """
+        key, bounds = f"compact:{token_hex(8)}", {"session.ttl": ONE_SHOT_SECONDS}
+        once = self.session(key, format=format, policy=policy, overrides=bounds, window=window)
+        return await once.phase_done(note or "", history=messages)
+
+    async def on_generation(self, sink: Sink, *, name: str = "default") -> WriteBack:
+        """Write-back: `await sink(session, view)` for each session of this tenant that has another generation.
+
+        It is called in this process, until the client is closed, one session at a time, with no tool group open and with
+        the generation in force (`adopt="turn"`: while a human's message waits; `adopt="never"`: not at all); also after
+        `rollback`, and for what was made while no such process ran. Where several generations came meanwhile, for the
+        newest. No other call waits for it.
+        It is called again, with the same session and `view.generation`, where it raised (`WriteBack.failing`), took
+        longer than a minute, or its process ended: write the generation down with what you write. To take what your list
+        has beyond the view with you: `view = await session.mirror(my_list)`.
+        name: of this use, 1 to 64 of a-z, 0-9, _ and -. Processes that give the same share the calls. From its first use
+        on, the store notes the name of every session it has to be told of, until `WriteBack.forget`.
+        Raises InvalidSetting, StoreUnavailable, StoreFull, StoreFault, Closed.
+        """
+        links = await self._connector.links()
+        sinks = Sinks(links.redis, self._tenant, name)
+        if not await sinks.enter():  # of all there is: no deadline over the whole of it
+            await sinks.note([key for key in await self.sessions(EVERY) if await self._is_compacted(key)])
+            await sinks.ready()
+        write_back = WriteBack(sinks, self._reopened, sink)
+        write_back.start()
+        self._sinks.append(write_back)
+        return write_back
+
     async def sessions(self, limit: int = 1_000) -> list[SessionKey]:
         """Living sessions of this tenant (not purged ones), sorted by id; of more than `limit` no matter which."""
         links = await self._connector.links()
@@ -174,6 +225,14 @@ class CompactionClient:
         await links.beat()
         due = [key for key, _ in await links.store.due(BATCH) if key.tenant == self._tenant]
         return [await run(key, store=links.store, doorbell=links.doorbell, summarizer=summarizer) for key in due]
+
+    async def _reopened(self, key: SessionKey) -> Session | None:
+        config = await self.stored_config(key.session)
+        return None if config is None else Session(key, config, self._connector, None, True)
+
+    async def _is_compacted(self, key: SessionKey) -> bool:
+        meta = await (await self._connector.links()).store.meta(key)
+        return meta is not None and meta.current > 0
 
     def _key(self, session: str) -> SessionKey:
         return SessionKey(self._tenant, session)

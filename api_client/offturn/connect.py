@@ -79,7 +79,12 @@ class _EmbeddedRedis(Redis):
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
         await super().aclose(close_connection_pool)
-        await asyncio.to_thread(self.server.close)
+        try:
+            closing = asyncio.get_running_loop().run_in_executor(None, self.server.close)
+        except RuntimeError:  # the interpreter is ending and starts no thread any more
+            self.server.close()
+        else:
+            await closing
 
 
 class _SentinelRedis(Redis):

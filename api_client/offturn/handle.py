@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from secrets import token_hex
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from offturn.attachments import Attachments
 from offturn.cache import Cache
@@ -56,6 +56,11 @@ class Handle(ABC):
         """How messages are read and measured: as the session has it, where that is known."""
         return self._cache.fmt if self._cache else self._config.fmt
 
+    @property
+    def format(self) -> str:
+        """Of its messages: what the session has, where that is known, else what this handle was opened with."""
+        return self._fmt.name
+
     def __repr__(self) -> str:
         return f"Session({self.key.member!r})"
 
@@ -86,6 +91,10 @@ class Handle(ABC):
                 if fresh or cache.stale:
                     await cache.refresh()
                 yield links, cache
+
+    @abstractmethod
+    async def _applied(self, history: Sequence[Any]) -> View:
+        """What a ticket's `apply` shows of a host's list."""
 
     @abstractmethod
     async def _deliver(self, links: Links, cache: Cache, before: Batch | None) -> bool:

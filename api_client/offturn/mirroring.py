@@ -86,6 +86,9 @@ class Mirroring(Away, Moving):
             return await self._mirror_away(error, history, ids, usage, partial, options)
         return replace(view, behind=found.behind, warnings=(*warnings, *view.warnings))
 
+    async def _applied(self, history: Sequence[Any]) -> View:
+        return await self.mirror(history)
+
     async def _mirrored(
         self, links: Links, cache: Cache, history: Sequence[Any], ids: Ids | None, usage: Any, partial: bool
     ) -> tuple[Recognised, tuple[str, ...]]:

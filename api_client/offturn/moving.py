@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from offturn.cache import Cache
 from offturn.config import Adopt, SessionConfig, checked_adopt, checked_model
+from offturn.copying import copied
 from offturn.entries import entry_of
 from offturn.errors import Conflict, InvalidSetting, Refused
 from offturn.exporting import export
@@ -31,6 +32,7 @@ from offturn.written import configured, moved
 from offturn_config.keys import SessionKey
 from offturn_config.policy import Policy
 from offturn_config.presets import load
+from offturn_engine.messages import RawMessage
 
 TRIES = 5
 MOVED = "the path is not the one this handle has seen: look again (view, mirror or status), then take it back"
@@ -40,8 +42,9 @@ BUSY = "the session changed at every try: call again"
 class Moving(Handle):
     """The part of a session that hosts call seldom."""
 
-    async def rewind(self, *, to: Ref | None = None, turns: int = 1) -> None:
-        """Take the newest messages off the path: the last `turns` human ones and all after them, or all after `to`.
+    async def rewind(self, *, to: Ref | None = None, turns: int = 1, messages: int | None = None) -> list[RawMessage]:
+        """Take the newest messages off the path: the last `turns` human ones and all after them, or all after `to`, or
+        the last so many `messages`, whatever they are. Returns those messages, the oldest first.
 
         They stay in the log and are not shown any more; their ids may come again. In force is then the newest generation
         that covers none of them; a running job is superseded. A list of yours is shortened in the same way before it is
@@ -49,16 +52,22 @@ class Moving(Handle):
         Raises Refused where there is nothing to take back, and Conflict where another process recorded or took back
         messages that this handle has not seen.
         """
-        _check_turns(turns)
+        _check_count("turns", turns)
+        if messages is not None:
+            _check_count("messages", messages)
         async with self._open() as (links, cache):
             seen = cache.incarnation, cache.meta and cache.meta.path
+            taken: list[RawMessage] = []
 
             async def move() -> Move:
                 if seen != (cache.incarnation, cache.live.path):
                     raise Conflict(MOVED)
-                return await Move.to(cache, up_to(cache, to, turns))
+                kept = up_to(cache, to, turns, messages)
+                taken[:] = [copied(message.raw) for message in cache.path[len(kept) :]]
+                return await Move.to(cache, kept)
 
             await self._move(links, cache, move)
+            return taken
 
     async def amend(self, ref: Ref, message: Any) -> int:
         """Put another message in the place of one of the path; what follows it stays. Returns the new one's seq.
@@ -245,9 +254,9 @@ class Moving(Handle):
             await links.ring(self.key, reply.request_no)
 
 
-def _check_turns(turns: object) -> None:
-    if not isinstance(turns, int) or isinstance(turns, bool) or turns < 1:
-        raise InvalidSetting(f"turns {turns!r:.40}: use a whole number from 1")
+def _check_count(name: str, count: object) -> None:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise InvalidSetting(f"{name} {count!r:.40}: use a whole number from 1")
 
 
 def _measuring(policy: Policy, old: Policy) -> Policy:

@@ -62,11 +62,15 @@ def place(cache: Cache, ref: Ref) -> int:
     return len(names) - 1 - names[::-1].index(ref)
 
 
-def up_to(cache: Cache, to: Ref | None, turns: int) -> list[Message]:
-    """The messages that stay in a rewind: up to `to`, or those before the last `turns` human ones."""
+def up_to(cache: Cache, to: Ref | None, turns: int, messages: int | None = None) -> list[Message]:
+    """The messages that stay in a rewind: up to `to`, without the last `messages`, or before the last `turns` human ones."""
     path = cache.path
     if to is not None:
         stop = place(cache, to) + 1
+    elif messages is not None:
+        if messages > len(path):
+            raise Refused(f"{messages} messages back: the path has {len(path)}")
+        stop = len(path) - messages
     else:
         starts = [i for i, m in enumerate(path) if m.origin == "human"]
         if turns > len(starts):

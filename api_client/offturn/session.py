@@ -251,7 +251,7 @@ class Session(Mirroring, Redacting):
             if reply.ring:
                 await links.ring(self.key, reply.request_no)
             warnings = (*cache.live.warnings, *((OPEN,) if group_is_open(cache.path) else ()))
-            return Ticket(links.store, self.key, reply.request_no, warnings)
+            return Ticket(links.store, self.key, reply.request_no, self._applied, warnings)
 
 
 def _check_generation(generation: object) -> None:

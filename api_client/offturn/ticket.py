@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from offturn.store.sessions import SessionStore
 from offturn.store.state import Event
+from offturn.view import View
 from offturn_config.keys import SessionKey
+from offturn_engine.messages import RawMessage
 from offturn_engine.outcome import Compacted, Failed, Outcome, Pruned, Skipped, Superseded
 
 POLL_SECONDS = 0.05
@@ -30,6 +32,7 @@ class Ticket:
     store: SessionStore = field(repr=False)
     key: SessionKey
     request_no: int
+    mirror: Callable[[Sequence[Any]], Awaitable[View]] = field(repr=False)
     warnings: tuple[str, ...] = ()
 
     async def status(self) -> Literal["waiting", "running", "done", "gone"]:
@@ -40,6 +43,15 @@ class Ticket:
         if meta.served >= self.request_no:
             return "done"
         return "running" if meta.leased else "waiting"
+
+    async def apply(self, messages: Sequence[Any]) -> list[RawMessage]:
+        """Your list as it is to go on: compacted, with all you have appended to it since.
+
+        The list itself, as long as no compaction is done or a tool group is open: ask again before your next turn. It
+        always fits the window. What is new in the list is recorded, and the result may be given again. Raises what
+        `Session.mirror` raises.
+        """
+        return list((await self.mirror(messages)).messages)
 
     async def wait(self, timeout: float | None = None) -> Outcome:  # noqa: ASYNC109 -- the public contract
         """The outcome of the job that answered the request; a failed one is tried again, and waited for.

@@ -1,7 +1,7 @@
 """Every Redis key offturn uses.
 
 `offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events|life`,
-`offturn:{s00}:<tenant>:inflight` and `offturn:{s00}:due|dead|workers|seen|probe|routes|rates`. The
+`offturn:{s00}:<tenant>:inflight|sinks|sink-<name>` and `offturn:{s00}:due|dead|workers|seen|probe|routes|rates`. The
 hash tag is the shard: all keys a script touches hash to one slot on every topology. `opsq` and `chunksq` are the order in
 which `ops` and `chunks` are forgotten; `life` is the incarnation of a session that may expire.
 """
@@ -22,6 +22,7 @@ JOB_PREFIX = "offturn:"
 MAX_SESSION_BYTES = 256
 
 _TENANT = re.compile(r"[a-z0-9_-]{1,64}\Z")
+_SINK = re.compile(r"[a-z0-9_-]{1,64}\Z")
 
 
 def due(shard: str = SHARD) -> str:
@@ -62,6 +63,18 @@ def rates(shard: str = SHARD) -> str:
 def inflight(tenant: str, shard: str = SHARD) -> str:
     """A tenant's running jobs; score = when each is no longer believed, in ms of Redis TIME."""
     return f"offturn:{{{shard}}}:{tenant}:inflight"
+
+
+def sinks(tenant: str, shard: str = SHARD) -> str:
+    """A tenant's write-back sinks: a hash, name -> `new` or `ready`."""
+    return f"offturn:{{{shard}}}:{tenant}:sinks"
+
+
+def sink(tenant: str, name: str, shard: str = SHARD) -> str:
+    """Sessions whose current generation a sink has not been told of; score = when it is, in ms of Redis TIME."""
+    if not isinstance(cast("object", name), str) or not _SINK.match(name):
+        raise InvalidSetting(f"sink {name!r:.80}: use 1 to 64 of a-z, 0-9, _ and -")
+    return f"offturn:{{{shard}}}:{tenant}:sink-{name}"
 
 
 def every_meta(tenant: str, shard: str = SHARD) -> str:

@@ -68,6 +68,20 @@ async def test_rewind_to_a_message_by_seq_or_id(client: CompactionClient) -> Non
     assert list((await session.view()).messages) == sent[:4]
 
 
+async def test_the_newest_messages_are_taken_back_and_returned(client: CompactionClient) -> None:
+    session = open_session(client)
+    mine = turns("openai-chat", 2)
+    await session.record(mine)
+    assert await session.rewind(messages=1) == mine[-1:]
+    assert await session.rewind(messages=2) == mine[-3:-1]
+    assert await session.rewind() == mine[4:5]
+    assert list((await session.view()).messages) == mine[:4]
+    with pytest.raises(Refused, match="5 messages back: the path has 4"):
+        await session.rewind(messages=5)
+    with pytest.raises(InvalidSetting, match="messages"):
+        await session.rewind(messages=0)
+
+
 async def test_everything_can_be_taken_back(client: CompactionClient) -> None:
     session = open_session(client)
     await session.record(turns("openai-chat", 1))

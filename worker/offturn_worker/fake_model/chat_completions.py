@@ -29,6 +29,7 @@ class ChatCompletions:
             max_tokens=int(body.get("max_completion_tokens") or body.get("max_tokens") or 4096),
             stream=bool(body.get("stream")),
             usage=bool((body.get("stream_options") or {}).get("include_usage")),
+            others="\n".join(text_of(m.get("content")) for m in messages if m["role"] in {"assistant", "tool"}),
         )
 
     def whole(self, asked: Asked, answer: Answer) -> dict[str, Any]:

@@ -24,6 +24,14 @@ _ERRORS: dict[int, str] = {
 }
 
 
+def _others(message: dict[str, Any]) -> str:
+    """What an assistant or tools said in it."""
+    if message["role"] == "assistant":
+        return text_of(message["content"])
+    parts = message["content"] if isinstance(message["content"], list) else []
+    return "\n".join(text_of(part.get("content")) for part in parts if part.get("type") == "tool_result")
+
+
 class Messages:
     """`POST /v1/messages`."""
 
@@ -37,6 +45,7 @@ class Messages:
             max_tokens=int(body["max_tokens"]),
             stream=bool(body.get("stream")),
             compact=bool(body.get("compaction")),
+            others="\n".join(_others(m) for m in body["messages"]),
         )
 
     def whole(self, asked: Asked, answer: Answer) -> dict[str, Any]:

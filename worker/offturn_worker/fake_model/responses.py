@@ -23,6 +23,11 @@ class Responses:
             content="\n".join(text_of(m["content"]) for m in said if m["role"] == "user"),
             max_tokens=int(body.get("max_output_tokens") or 4096),
             stream=False,
+            others="\n".join(
+                text_of(item.get("output") or item.get("content"))
+                for item in given
+                if "output" in item or item.get("role") == "assistant"
+            ),
         )
 
     def whole(self, asked: Asked, answer: Answer) -> dict[str, Any]:

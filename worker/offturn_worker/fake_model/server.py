@@ -165,7 +165,7 @@ class _Route:
         return await self._behave(request, asked, call.behaviour)
 
     async def _behave(self, request: web.Request, asked: Asked, wanted: Behaviour) -> web.StreamResponse:
-        tokens = estimate_text(asked.system) + estimate_text(asked.content)
+        tokens = sum(estimate_text(text) for text in (asked.system, asked.content, asked.others))
         window = self._server.window
         if window is not None and tokens > window:
             return self._error(Problem(status=400, kind="too_long", tokens=tokens, limit=window))

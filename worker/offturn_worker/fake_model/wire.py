@@ -19,7 +19,7 @@ _PIECE = re.compile(r"\S*\s*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One request."""
+    """One request. `others`: what assistant and tools said in it, which is counted and not summed up."""
 
     model: str
     system: str
@@ -28,6 +28,7 @@ class Asked:
     stream: bool
     usage: bool = True  # the client wants usage in the stream
     compact: bool = False  # the request is a compaction
+    others: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

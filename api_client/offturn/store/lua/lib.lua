@@ -21,12 +21,21 @@ if #flat == 0 then s.incarnation = redis.call('GET', LIFE) or nil end
 if s.v and s.v ~= '1' then return cjson.encode({kind = 'unknown-version', v = s.v}) end
 
 local changed, unparked, written, newborn = {}, false, false, false
+local was_current = tonumber(s.current) or 0
 
 local function num(field) return tonumber(s[field]) or 0 end
 
 local function set(field, value)
   if type(value) == 'number' then value = string.format('%d', value) end
   s[field], changed[field] = value, value
+end
+
+-- write-back sinks of the tenant are told of the session, at the earliest now; what they were told before counts no more
+local function tell_sinks()
+  local tenant = string.sub(DUE, 1, -4) .. string.match(MEMBER, '^[^:]+')
+  for _, name in ipairs(redis.call('HKEYS', tenant .. ':sinks')) do
+    redis.call('ZADD', tenant .. ':sink-' .. name, string.format('%d', now), MEMBER)
+  end
 end
 
 -- before any other write: a server out of memory refuses this one, and then nothing was written
@@ -39,6 +48,7 @@ local function save()
   end
   redis.call('HSET', META, unpack(pairs_))
   written = true
+  if num('current') ~= was_current then tell_sinks() end
   if unparked then redis.call('HDEL', DEAD, MEMBER) end
 end
 

@@ -1,0 +1,44 @@
+"""Every example runs as its first lines say: without a key, a network, or a warning."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.conftest import EXAMPLES
+
+TOLD = {
+    "anthropic_loop": "30 messages, 6 in generation 2",
+    "compacting_agent": "21 messages before, 11 two turns later",
+    "gateway_bot": "bob: 61 messages, generation",
+    "langchain_agent": "30 messages in the state, generation",
+    "openai_agents_session": "30 items recorded",
+    "openai_loop": "30 messages, 6 in generation 2",
+    "pydantic_ai_agent": "30 messages, generation",
+    "write_back": "Generation 1 is in the table.",
+}
+BY_HERMES = "hermes_agent"  # has a test of its own
+
+
+def test_each_example_is_run() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*TOLD, BY_HERMES}
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("name", TOLD)
+def test_it_runs(name: str, tmp_path: Path) -> None:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    command = [sys.executable, str(EXAMPLES / f"{name}.py")]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert TOLD[name] in done.stdout
