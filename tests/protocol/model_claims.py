@@ -114,6 +114,7 @@ def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]
         g = gen(s, s.current)
         s = s._replace(trial=g.at_tokens if g else None, starts=s.starts + s.automatic)
     s = s._replace(due=wanted(s))
+    s = s if s.due else s._replace(served=s.request_no)
     return s, Finished(due=s.due, ring=s.due and s.request_no > claim.request_no, request_no=s.request_no)
 
 

@@ -39,16 +39,13 @@ elseif outcome == 'compacted' or outcome == 'pruned' then
     set('starts', cjson.encode(recent))
   end
 end
+local pending
+if later then pending = due() else pending = wanted() end
+local rests = not later and not pending
+if rests then set('served', num('request_no')) end -- no job comes any more for whoever waits
 save()
 
-local pending
-if later then
-  pending = due()
-  if pending then set_due(now + a.backoff_ms) end
-else
-  pending = wanted()
-  if pending then due_now() else clear_due() end
-end
+if rests then clear_due() elseif not later then due_now() elseif pending then set_due(now + a.backoff_ms) end
 local told = {outcome = outcome, request = a.claim.request_no, served = num('served'), due = pending}
 for field, value in pairs(a.detail) do told[field] = value end
 if past then told.outcome, told.reason = outcome, 'epoch' end
