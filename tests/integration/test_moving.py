@@ -14,6 +14,7 @@ from offturn import (
     InvalidSetting,
     Refused,
     StoreUnavailable,
+    Superseded,
 )
 from offturn.links import Links
 from offturn.testing import FakeSummarizer
@@ -310,3 +311,18 @@ async def test_the_view_after_a_rewind_into_what_was_covered_goes_on_as_a_list(
     assert view.messages[-1] == human("Differently now.")
     assert await stored(redis, "chat") == [*turns(fmt, 22), human("Differently now.")]
     await assert_sound(session, view)
+
+
+async def test_whoever_waits_for_a_job_that_nobody_wants_any_more_is_answered(client: CompactionClient) -> None:
+    session = open_session(client)
+    await session.record(turns("openai-chat", 4))
+    [ticket] = [one.ticket for one in [await session.record(turns("openai-chat", 60, start=10))] if one.ticket]
+
+    async def take_back(_: object) -> None:
+        await session.rewind(turns=60)
+
+    [outcome] = await client.run_due(summarizer=FakeSummarizer(on_request=take_back))
+
+    assert isinstance(outcome, Superseded)
+    assert isinstance(await ticket.wait(5), Superseded)
+    assert await ticket.status() == "done"

@@ -120,8 +120,9 @@ def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]
         counts = s.automatic == 1 or (step and outcome == "compacted")
         s = s._replace(trial=g.at_tokens if g else None, starts=s.starts + counts)
     s = s._replace(due=wanted(s))
-    if not s.due and s.quiet and pressure(s) >= s.pace[3]:
-        s = s._replace(doze="asleep")
+    if not s.due:
+        dozes = s.quiet and pressure(s) >= s.pace[3]
+        s = s._replace(served=s.request_no, doze="asleep" if dozes else s.doze)
     return s, Finished(due=s.due, ring=s.due and s.request_no > claim.request_no, request_no=s.request_no)
 
 

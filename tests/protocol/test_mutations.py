@@ -170,6 +170,9 @@ MUTATIONS = {
         "finish", "fruitless and a.claim.epoch ~= s.epoch", "false", "tried-in-another-epoch"
     ),
     "asked in another epoch": Mutation("finish", "outcome == 'skipped' or ", "", "asked-in-another-epoch"),
+    "nobody tells that no job comes": Mutation(
+        "finish", "if rests then set(", "if false then set(", "superseded-and-nothing-left"
+    ),
     "the same strikes again": Mutation("finish", " and not again", "", "asked-the-same-again"),
     "adopted is new": Mutation("adopt", "turn(a.nonce)", "turn(a.nonce)\n  set('tried', 0)", "adopted-is-nothing-new"),
     "emergency asks for nothing": Mutation("commit", "ring = ask()", "", "emergency-after-a-try"),

@@ -218,6 +218,7 @@ MORE = {
         "claim a; finish a no-gain = done; request h1; claim a; finish a no-gain = done; request h1; claim a; "
         "finish a no-gain = done; request h1; claim a = claim; finish a resting = done; record h1; claim a = claim",
     ),
+    "superseded-and-nothing-left": Trace(2, "claim a; undo h1 = undone; finish a superseded = done; claim a = idle"),
     "adopted-is-nothing-new": Trace(
         4,
         "claim a; plan a; commit a; record h1 5; finish a compacted = due; claim a; finish a no-gain = done; "

@@ -130,8 +130,8 @@ BOUNDS = {
     ),
     "idle-during-a-job-below-floor": Trace(
         0,
-        "open h1; record h1 1; pace h1 0 0 60 1; request h1; claim a; record h1 0; pace h1 0 0 60 2; "
-        "finish a skipped = done; silence = nothing",
+        "open h1; levels 8 9; record h1 3; record h1 1; pace h1 0 0 60 3; request h1; claim a; plan a; record h1 0; commit a; "
+        "finish a compacted = done; silence = nothing",
     ),
     "idle-during-a-failure": Trace(
         0,

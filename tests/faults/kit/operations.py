@@ -93,7 +93,8 @@ async def redact(writer: Writer) -> str:
 async def emergency(writer: Writer) -> str:
     """The provider takes less than the session's window, and another model with a tiny window is asked.
 
-    A handle that has learnt so keeps to it, so that each has one overflow.
+    Each time on a handle that has not learnt so yet: one that keeps to less than the soft level lives on emergencies, and
+    no worker is asked for anything.
     """
     async with writer.lock:
         sent = await writer.patiently(writer.session.view, fresh=True)
@@ -102,7 +103,8 @@ async def emergency(writer: Writer) -> str:
             writer.log.write("overflow", tokens=sent.tokens, allowed=writer.allowed)
             said = TOO_LONG.format(sent.tokens, writer.allowed)
             error = {"error": {"type": "invalid_request_error", "message": said}}
-            view = await writer.patiently(lambda: writer.session.overflow(error, sent=sent))
+            handle = writer.another()
+            view = await writer.patiently(lambda: handle.overflow(error, sent=sent))
             writer.shown("view", view, passing=True)
             await writer.heed(view)
         await writer.look(window=TINY)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import offturn
-from offturn import Behind, CompactionClient, Conflict, OffturnError, Ticket, View
+from offturn import Behind, CompactionClient, Conflict, OffturnError, Session, Ticket, View
 from offturn.errors import CannotFit, Refused
 from tests.faults.kit.sendlog import SendLog, digest
 from tests.integration.host import calls, human, long_text, result, says
@@ -72,8 +72,8 @@ class Writer:
         self.tickets: list[Ticket] = []
         self.life = 1
         self.lock = asyncio.Lock()  # between turns
-        self.session = client.session(spec.session, format=spec.format, window=spec.window)
         self._client = client
+        self.session = self.another()
         self._random = random.Random(f"{seed} {spec.session} {spec.writer}")
         share = random.Random(f"{seed} {spec.session} allowed").uniform(*ALLOWED)
         self.allowed = int(spec.window * share)  # tokens the session's provider takes
@@ -194,7 +194,11 @@ class Writer:
     def _reborn(self, number: int) -> None:
         self.log.write("ended", k=number, life=self.life)
         self.forget()
-        self.session = self._client.session(self.spec.session, format=self.spec.format, window=self.spec.window)
+        self.session = self.another()
+
+    def another(self) -> Session:
+        """A handle of the session that knows nothing yet."""
+        return self._client.session(self.spec.session, format=self.spec.format, window=self.spec.window)
 
     def forget(self) -> None:
         """This life of the session is over."""

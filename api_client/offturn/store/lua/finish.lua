@@ -44,9 +44,11 @@ elseif outcome == 'compacted' or outcome == 'pruned' then
 end
 local pending
 if later then pending = due() else pending = wanted() end
+local rests = not later and not pending
 -- a silence that began while the job ran
-local dozes = not later and not pending and num('quiet') > 0 and pressure() >= num('idle_floor')
+local dozes = rests and num('quiet') > 0 and pressure() >= num('idle_floor')
 if dozes then set('doze', num('quiet')) end
+if rests then set('served', num('request_no')) end -- no job comes any more for whoever waits
 save()
 
 if later then
