@@ -17,6 +17,7 @@ from offturn_engine.summary import SummaryRequest
 from offturn_models.anthropic import Anthropic
 from offturn_worker.fake_model import FakeModel
 from tests.integration.host import FORMATS, Raw, assert_sendable, human, long_text, says, stored, texts, turns
+from tests.integration.test_too_dense import dense
 
 WINDOW = 14_000
 PICTURE = base64.b64encode(bytes(range(256)) * 400).decode()  # 100 KB
@@ -47,7 +48,7 @@ async def test_a_turn_goes_on_while_a_summary_is_written(client: CompactionClien
 
     async def a_turn(_: SummaryRequest) -> None:
         async with asyncio.timeout(60):  # a call that waits for this answer waits for ever
-            await session.record([human("Stop, leave the parser alone.")])
+            assert (await session.record([human("Stop, leave the parser alone.")])).durable
             seen.append(await session.view())
             await session.record([says("Understood.")])
 
@@ -57,6 +58,18 @@ async def test_a_turn_goes_on_while_a_summary_is_written(client: CompactionClien
     assert seen[0].messages[-1] == human("Stop, leave the parser alone.")
     assert_sendable(seen[0])
     assert list((await session.view()).messages[-2:]) == [human("Stop, leave the parser alone."), says("Understood.")]
+
+
+async def test_what_was_tried_in_vain_is_known_to_the_next_process(client: CompactionClient, valkey_url: str) -> None:
+    """A worker that has just started goes on counting where the last one stopped."""
+    session = await dense(client)
+    for _ in range(3):
+        async with CompactionClient.from_url(valkey_url, timeout=20) as worker:
+            assert await worker.run_due(summarizer=FakeSummarizer()) != []
+        await session.record([human("On."), says("I go on.")])
+
+    assert "3 compactions in a row" in (await session.status()).blocked
+    assert await client.run_due(summarizer=FakeSummarizer()) == []
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
