@@ -22,6 +22,7 @@ README = (ROOT / "README.md").read_text()
 PAGES = sorted(
     p.relative_to(ROOT).as_posix() for place in ("*.md", "docs/**/*.md", "k8s/*.md") for p in ROOT.glob(place)
 )
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
 
 
@@ -32,6 +33,11 @@ def _rows(page: str) -> list[list[str]]:
         (i, [cell.strip() for cell in line.strip("|").split("|")]) for i, line in enumerate(lines) if line[:1] == "|"
     ]
     return [cells for i, cells in rows if not set("".join(cells)) <= set("-: ") and not lines[i + 1].startswith("|---")]
+
+
+def _text(name: str) -> str:
+    """A file's text; of one that is not there, none."""
+    return (ROOT / name).read_text() if (ROOT / name).is_file() else ""
 
 
 def test_every_owner_is_a_file_and_owns_one_decision() -> None:
@@ -93,6 +99,23 @@ def test_the_readme_tells_which_call_is_needed() -> None:
     section = README.split("## Which call do I need?")[1].split("\n## ")[0]
     assert re.search(r"\| \*I keep my list\* \| `mirror` \|", section)
     assert re.search(r"\| \*offturn keeps it\* \| `record` and `view` \|", section)
+
+
+def test_every_complaint_names_tests_that_exist_or_says_why_it_can_happen() -> None:
+    rows = _rows("docs/complaints.md")
+    can = [row for row in rows if row[-1].startswith("can, because ")]
+    named = {row[0]: TEST.findall(row[-1]) for row in rows if row not in can}
+    assert len(named) + len(can) == len(rows) > 60, "a complaint has one line"
+    assert len(can) <= 5
+    assert [row[0] for row in rows if not re.search(r"(#|PR )\d", row[1])] == []
+    assert [complaint for complaint, tests in named.items() if not tests] == []
+    missing = [
+        f"{file}::{test}"
+        for tests in named.values()
+        for file, test in tests
+        if not re.search(rf"^(async )?def {test}\(", _text(file), re.MULTILINE)
+    ]
+    assert missing == []
 
 
 def test_records_of_decisions_are_numbered_in_order() -> None:

@@ -44,7 +44,7 @@ def _conversation(records: Sequence[Record], title: str, notes: Notes) -> Conver
     answers: set[str] = set()
     for event, place in _flat(records):
         if event.get("action") == "condensation":
-            items += _condensation(event, place, items, notes)
+            items += _boundaries(event, place, items, notes)
         elif event.get("action") is not None:
             items += _action(event, place, answers, notes)
         elif event.get("observation") is not None:
@@ -108,7 +108,7 @@ def _recalled(extras: Json) -> str:
     return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
-def _condensation(event: Mapping[str, Any], place: str, before: Sequence[Item], notes: Notes) -> list[Item]:
+def _boundaries(event: Mapping[str, Any], place: str, before: Sequence[Item], notes: Notes) -> list[Item]:
     """What it forgot ends at an event; the ones after that went on being shown."""
     known = fields(event.get("args"))
     forgotten = [id_ for id_ in listed(known.get("forgotten_event_ids")) if isinstance(id_, int)]

@@ -42,10 +42,7 @@ end
 local function save()
   set('updated', now)
   local pairs_ = {}
-  for field, value in pairs(changed) do
-    pairs_[#pairs_ + 1] = field
-    pairs_[#pairs_ + 1] = value
-  end
+  for field, value in pairs(changed) do pairs_[#pairs_ + 1], pairs_[#pairs_ + 2] = field, value end
   redis.call('HSET', META, unpack(pairs_))
   written = true
   if num('current') ~= was_current then tell_sinks() end
