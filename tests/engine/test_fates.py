@@ -54,8 +54,9 @@ def unaltered(path: list[Message], fate: Fate, rendering: Rendering, record: Com
     part = next(m for m in path if m.seq == fate.seq).parts[fate.part]
     for item in rendering.items:
         if item.seq == fate.seq and item.kind in ("message", "replay"):
-            before = Counter(map(repr, next(m for m in path if m.seq == fate.seq).parts))
-            after = Counter(map(repr, fmt.parse(item.raw).parts))
+            message = next(m for m in path if m.seq == fate.seq)
+            before = Counter(map(repr, message.parts))
+            after = Counter(map(repr, fmt.parse(item.raw, origin=message.origin).parts))
             return after[repr(part)] >= before[repr(part)]
     if isinstance(part, ToolResultPart) and not part.media:
         again = next((i.raw for i in rendering.items if i.seq == fate.seq and i.kind == "restore"), None)
