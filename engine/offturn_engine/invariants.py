@@ -140,7 +140,9 @@ class ValidForProvider(Invariant):
 
 
 class NeverLast(Invariant):
-    """The last message is the path's last one or a replay, never a summary; an unanswered request is visible."""
+    """The last message is the path's last one or a replay, never a summary or what is restored behind it; an unanswered
+    request is visible.
+    """
 
     name = "never-last"
 
@@ -148,7 +150,8 @@ class NeverLast(Invariant):
         items = shown.rendering.items
         if not shown.path:
             return []
-        found = [] if items and items[-1].kind != "summary" else ["the view ends with a summary"]
+        told = not items or items[-1].kind in ("summary", "restore")
+        found = ["the view ends with a summary"] if told else []
         asked = _asked(shown.path)
         if asked is not None and asked not in {item.seq for item in items} and not self._seemed_answered(asked, shown):
             found.append(f"the unanswered m{asked} is neither visible nor replayed")

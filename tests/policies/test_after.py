@@ -16,6 +16,8 @@ from offturn_engine.match import holds_summary
 from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of, with_note
 from offturn_engine.outcome import NOTHING_TO_COVER
 from offturn_engine.plan import PruneOnly, Skip, plan
+from offturn_engine.ranges import contains
+from offturn_engine.render import render
 from offturn_engine.restore import allowance, restores
 from offturn_engine.rules_of_thumb import Estimator
 from tests.integration.host import FORMATS, calls, human, long_text, result, says
@@ -155,6 +157,14 @@ def test_a_file_changed_later_says_so_and_a_deleted_one_is_not_restored() -> Non
     heads = [text.splitlines()[0] for text in shown(made, "restore")]
     assert not [head for head in heads if "module_5" in head]
     assert [("Changed since, in m25" in head) for head in heads if "module_4" in head] == [True]
+
+
+def test_a_path_that_ends_where_the_summary_does_is_broken_also_with_restores_behind_it() -> None:
+    made = compacted("claude-code", "openai-chat", reading("openai-chat", 8), overrides=PLAIN)
+    path = [m for m in made.draft.path if contains(made.compaction.covered, m.seq)]
+    rendering = render(path, made.compaction, made.draft.fmt)
+    assert rendering.items[-1].kind == "restore"
+    assert "never-last" in violations(Shown(path, made.compaction, rendering, made.draft.fmt))
 
 
 def test_restores_are_the_first_to_give_way() -> None:

@@ -20,7 +20,8 @@ from offturn_config.settings import load_worker_settings
 from offturn_engine.economics import HORIZON, PerMillion, Price, Sizes, economics
 from offturn_models.prices import price_of, ratio_of, same_model_warning
 from offturn_worker.cli.policies import typer_app
-from offturn_worker.doctor.sessions import Sessions, own_models
+from offturn_worker.doctor.sessions import Sessions, own_models, read
+from tests.integration.host import human
 from tests.policies.agents import reading
 
 PAGE = (Path(__file__).parents[2] / "docs" / "economics.md").read_text(encoding="utf-8")
@@ -147,6 +148,14 @@ def test_doctor_and_policies_show_warn_of_it(monkeypatch: pytest.MonkeyPatch) ->
     assert (warning.name, warning.level) == ("summarizer-own-model", "warn")
     assert warning.remedy == "export OFFTURN_SUMMARIZER=anthropic"
     assert "1/50" in warning.facts
+
+
+async def test_the_doctor_knows_the_models_of_sessions_that_wait_for_nothing(
+    client: CompactionClient, redis: Redis
+) -> None:
+    await client.session("quiet", format="anthropic", model="anthropic:claude-opus-4-8").record([human("Hello.")])
+    await redis.set("offturn:{s00}:Not A Tenant:x:meta", "of somebody else")
+    assert set((await read(redis)).models) == {"anthropic:claude-opus-4-8"}
 
 
 async def test_a_record_has_its_account_and_the_session_shows_it(client: CompactionClient, redis: Redis) -> None:

@@ -86,7 +86,10 @@ async def run(wishes: Wishes, say: Callable[[str], None]) -> Account:
         url = f"embedded://{folder}/valkey"
         say("starting the embedded Valkey")
         async with CompactionClient.from_url(url) as client:
-            session = client.session(SESSION, format="openai-chat", window=WINDOW)
+            # Without restores: who recounts the views is to find what was sent, and nothing else.
+            session = client.session(
+                SESSION, format="openai-chat", window=WINDOW, overrides={"after.restore_tokens": 0}
+            )
             await client.sessions(1)
             processes = Processes({"OFFTURN_STORE_URL": url, "OFFTURN_HEALTH_PORT": "-1"})
             try:

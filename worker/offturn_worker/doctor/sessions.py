@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from redis.asyncio import Redis
@@ -26,14 +27,15 @@ from offturn_worker.doctor.findings import Finding, finding
 from offturn_worker.doctor.target import Target
 
 LATE_SECONDS, STUCK_SECONDS = 60, 600
-PAGE = 10  # sessions read, of those that are due and of those that are parked
+PAGE = 10  # sessions read, of those that are due, of those that are parked, and of all
+LOOKED_THROUGH = 1_000  # keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sessions:
     """All tenants' as the store has them. `first`: the one that is due longest; `parked`: some of them, and why.
 
-    models: what the hosts of some of those that are due call. `routes`: breakers of providers that are in trouble; `now_ms`: by the store's clock.
+    models: what the hosts of some of them call, of those that are due first. `routes`: breakers of providers that are in trouble; `now_ms`: by the store's clock.
     """
 
     health: Health
@@ -49,7 +51,7 @@ async def read(redis: Redis) -> Sessions:
     found = await health(redis)
     store = SessionStore(redis)
     due = await store.due(PAGE)
-    models = [await _model(store, key) for key, _ in due]
+    models = [await _model(store, key) for key in {*(key for key, _ in due), *await _some(redis)}]
     _, items = await redis.hscan(keys.dead(), count=PAGE)
     return Sessions(
         health=found,
@@ -59,6 +61,16 @@ async def read(redis: Redis) -> Sessions:
         now_ms=await store.now_ms(),
         models={model for model in models if model},
     )
+
+
+async def _some(redis: Redis) -> list[SessionKey]:
+    """Sessions of any tenant, as the server comes upon them."""
+    _, names = await redis.scan(match=keys.every_meta("*"), count=LOOKED_THROUGH)
+    found = []
+    for name in names[:PAGE]:
+        with suppress(ValueError, InvalidSetting):  # a later release's, perhaps
+            found.append(SessionKey.of_meta(name.decode()))
+    return found
 
 
 async def _model(store: SessionStore, key: SessionKey) -> str | None:
