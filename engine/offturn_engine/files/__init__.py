@@ -47,10 +47,21 @@ from offturn_engine.files import (
 )
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
-from offturn_engine.files.source import Data, Lines, Source
+from offturn_engine.files.source import LONGEST, Data, Lines, Source
 from offturn_engine.messages import Json
 
-__all__ = ["NAMES", "Boundary", "Conversation", "Data", "Earlier", "Lines", "UnreadableFile", "detect", "read"]
+__all__ = [
+    "LONGEST",
+    "NAMES",
+    "Boundary",
+    "Conversation",
+    "Data",
+    "Earlier",
+    "Lines",
+    "UnreadableFile",
+    "detect",
+    "read",
+]
 
 READERS: tuple[Reader, ...] = (
     claude_code.READER,

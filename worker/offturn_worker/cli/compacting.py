@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,21 +12,16 @@ import typer
 from offturn_config.errors import InvalidSetting
 from offturn_config.presets import DEFAULT, load
 from offturn_config.settings import load_worker_settings
-from offturn_engine.files import NAMES, Conversation, Data, read
-from offturn_worker import opencode_db
 from offturn_worker.cli.account import account
 from offturn_worker.cli.briefing import briefing_of, print_briefing
 from offturn_worker.cli.comparison import compare_policies
 from offturn_worker.cli.options import SummarizerName, named_as_given
 from offturn_worker.cli.output import out, print_json, progress, say, unwritable, write_text
+from offturn_worker.cli.reading import File, FormatName, conversations_of, numbered
 from offturn_worker.offline import Result, compact_conversation
 from offturn_worker.reporting.file import page_of
 from offturn_worker.summarizers import build
 
-File = Annotated[
-    Path, typer.Argument(help="A transcript file, or OpenCode's database; - reads standard input.", show_default=False)
-]
-FormatName = Annotated[str | None, typer.Option("--format", help=f"{', '.join(NAMES)}; else detected.")]
 WINDOW = (
     "Tokens of the model's window; without it, the one for which the file has just reached the soft level. "
     "A compaction asked for by hand happens at any size."
@@ -61,7 +54,7 @@ def compact(
     with named_as_given(summarizer=summarizer):
         settings = load_worker_settings(summarizer=summarizer)
         model = build(settings)
-    conversations = read(read_file(file), format=format_name)
+    conversations = conversations_of(file, format_name)
     chosen = conversations if index is None else [numbered(conversations, index)]
     several = len(chosen) > 1
     if several:
@@ -124,23 +117,3 @@ def _refuse_unwritable(output: Path | None, option: str) -> None:
             output.unlink()
     except OSError as error:
         raise unwritable(output, error, option) from None
-
-
-def numbered(conversations: Sequence[Conversation], index: int) -> Conversation:
-    """The conversation `--index` names. Raises InvalidSetting."""
-    if index >= len(conversations):
-        raise InvalidSetting(f"--index {index}: the file holds {len(conversations)} conversations, counted from 0")
-    return conversations[index]
-
-
-def read_file(file: Path) -> Data:
-    """What the file holds, as its reader takes it; raises InvalidSetting where it cannot be read."""
-    try:
-        if str(file) == "-":
-            data = sys.stdin.buffer.read()
-            return opencode_db.lines(data) if data.startswith(opencode_db.MAGIC) else data
-        with file.open("rb") as opened:
-            head = opened.read(len(opencode_db.MAGIC))
-            return opencode_db.lines(file) if head == opencode_db.MAGIC else head + opened.read()
-    except OSError as error:
-        raise InvalidSetting(f"FILE {str(file)!r}: {error.strerror or error}") from None
