@@ -47,10 +47,11 @@ from offturn_engine.files import (
 )
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
-from offturn_engine.files.source import LONGEST, Data, Lines, Source
+from offturn_engine.files.source import LARGEST_CONVERSATION, LONGEST, Data, Lines, Source
 from offturn_engine.messages import Json
 
 __all__ = [
+    "LARGEST_CONVERSATION",
     "LONGEST",
     "NAMES",
     "Boundary",
