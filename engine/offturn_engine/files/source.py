@@ -51,6 +51,7 @@ class Source:
         self._told = False
         self._document = _document(self._lines)
         self._kept = 0
+        self._foreign: Callable[[Json], str] | None = None
 
     def records(self, *, skip_broken: bool = False, kept: bool = True) -> Iterator[Record]:
         """From the first one, each time. skip_broken: of a log whose host may have died while it wrote a line. kept: the
@@ -81,6 +82,8 @@ class Source:
                 _refuse_larger(size, f"line {number}")
             if count > MOST_RECORDS:
                 raise UnreadableFile(f"line {number}: there are more than {MOST_RECORDS:,} records: {SPLIT}")
+            if self._foreign and not self._told and (why := self._foreign(value)):
+                raise UnreadableFile(f"line {number}: {why}")
             yield Record(value, f"line {number}")
             for broken in bad:
                 notes.count(f"broken line skipped, line {broken}")
@@ -93,6 +96,10 @@ class Source:
         self._kept += _size(value)
         _refuse_larger(self._kept, place)
 
+    def refuse(self, foreign: Callable[[Json], str]) -> None:
+        """From now on lines of which this says why they belong to something else are refused; "": they do not."""
+        self._foreign = foreign
+
     def values(self) -> list[Json]:
         """All records without their places."""
         return [record.value for record in self.records()]
@@ -100,7 +107,7 @@ class Source:
     def head(self) -> list[Json]:
         """The first records: enough to recognise a format."""
         told, self._told = self._told, True
-        found = [record.value for record in islice(self.records(skip_broken=True), HEAD)]
+        found = [record.value for record in islice(self.records(skip_broken=True, kept=False), HEAD)]
         self._told = told
         return found
 
