@@ -54,7 +54,7 @@ async def brought(
 
 
 async def test_compactions_become_generations_and_every_one_can_be_put_in_force(valkey_url: str, redis: object) -> None:
-    async with brought(valkey_url, "talk", talk()) as (client, session, done):
+    async with brought(valkey_url, "talk", talk()) as (_, session, done):
         assert done.generations == 2
         assert done.notes == ("1 earlier compactions not taken over: only the provider can read the summary",)
         found = await session.generations()

@@ -49,6 +49,7 @@ from offturn_engine.files import (
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
 from offturn_engine.files.source import LARGEST_CONVERSATION, LONGEST, Data, Lines, Source
+from offturn_engine.files.writing import written
 from offturn_engine.messages import Json
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "UnreadableFile",
     "detect",
     "read",
+    "written",
 ]
 
 READERS: tuple[Reader, ...] = (

@@ -96,6 +96,11 @@ class Source:
         self._kept += _size(value)
         _refuse_larger(self._kept, place)
 
+    @property
+    def is_lines(self) -> bool:
+        """Is it JSON lines, and not one JSON value?"""
+        return self._document is None
+
     def refuse(self, foreign: Callable[[Json], str]) -> None:
         """From now on lines of which this says why they belong to something else are refused; "": they do not."""
         self._foreign = foreign

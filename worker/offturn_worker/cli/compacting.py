@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +12,7 @@ import typer
 from offturn_config.errors import InvalidSetting
 from offturn_config.presets import DEFAULT, load
 from offturn_config.settings import load_worker_settings
+from offturn_engine.files import Conversation, written
 from offturn_worker.cli.account import account
 from offturn_worker.cli.briefing import briefing_of, print_briefing
 from offturn_worker.cli.comparison import compare_policies
@@ -34,7 +35,10 @@ def compact(
     policy: Annotated[str, typer.Option(help="See `offturn policies`.")] = DEFAULT,
     window: Annotated[int | None, typer.Option(min=1, help=WINDOW)] = None,
     summarizer: SummarizerName = None,
-    output: Annotated[Path | None, typer.Option(help="Write the compacted messages here, as JSON.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write the compacted messages here, as the file held them; of a host's log as a list."),
+    ] = None,
     handoff: Annotated[
         bool, typer.Option("--handoff", help="Only a briefing, to paste into another agent; --output writes it.")
     ] = False,
@@ -79,7 +83,8 @@ def compact(
         print_briefing(briefing_of(results[0]), str(file), output, as_json=as_json)
         return
     if output:
-        write_text(output, json.dumps(results[0].messages, indent=1) + "\n")
+        write_text(output, written(chosen[0], results[0].messages) if chosen else "[]\n")
+        say(f"written to {output}{_as_what(chosen)}")
     if as_json or not out.is_terminal:
         print_json([result.facts() for result in results] if several else results[0].facts())
         return
@@ -87,8 +92,13 @@ def compact(
         if several:
             out.print(f"conversation {number}", markup=False)
         out.print("\n".join(account(result)), markup=False)
-    if output:
-        say(f"written to {output}")
+
+
+def _as_what(chosen: Sequence[Conversation]) -> str:
+    """Of a host's own log: that it cannot be put in its place."""
+    if not chosen or chosen[0].layout != "log":
+        return ""
+    return f" as a list of {chosen[0].format} messages: {chosen[0].source_format} has no log that begins compacted"
 
 
 def _refuse_together(compare: bool, plot: Path | None, handoff: bool, report: Path | None) -> None:
