@@ -7,6 +7,7 @@ import sys
 import time
 
 from offturn_engine.files import LARGEST_CONVERSATION, LONGEST
+from tests.formats.large import MOST, large
 from tests.formats.page import PAGE, page
 from tests.formats.run import Found, files, run
 
@@ -28,7 +29,20 @@ def main() -> int:
     print("\n".join(broken) or "every invariant holds")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(f"{len(found)} files in {time.monotonic() - began:.0f} s, at most {peak} MB of memory")
-    return 1 if broken else 0
+    return 1 if broken or _too_large() else 0
+
+
+def _too_large() -> bool:
+    """Does a command on a large file take too much memory, or end without a word about the line?"""
+    wrong = 0
+    for run_ in large():
+        fits = run_.megabytes < MOST and (run_.code == 0 or (run_.code == 2 and "line " in run_.said))
+        wrong += not fits
+        print(
+            f"{run_.name}: exit {run_.code}, {run_.megabytes} MB{'' if run_.code == 0 else f': {run_.said}'}",
+            flush=True,
+        )
+    return bool(wrong)
 
 
 if __name__ == "__main__":
