@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test hermes faults lint policy-mutants bench-peers docs lock clean
+.PHONY: setup demo test hermes faults lint policy-mutants bench-peers formats docs lock clean
 
 setup: .venv/.installed
 
@@ -51,6 +51,10 @@ bench-peers: setup
 # docs/policies.md and its tables, from the presets.
 docs: setup
 	@$(BIN)/python -m tests.policies.page
+
+# docs/formats.md: every transcript of ../shared/transcripts through every policy; 1 where an invariant is broken.
+formats: setup
+	@$(BIN)/python -m tests.formats
 
 # Names, versions and hashes only; needs uv (pip install uv).
 lock:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from secrets import token_hex
+from typing import Any, TypeAlias
 
 from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
@@ -53,6 +55,9 @@ from offturn_engine.outcome import (
 from offturn_engine.plan import HEAD_TRIMMED, PruneOnly, Skip, apply, widen
 from offturn_engine.turns import last_unanswered
 
+Work: TypeAlias = Callable[[Claim, Progress], Coroutine[Any, Any, Outcome]]
+"""What is done with a claimed session while the lease is renewed."""
+
 LEASE_MS = 4_000
 FIRST_BACKOFF_MS = 2_000
 LONGEST_BACKOFF_MS = 300_000
@@ -83,6 +88,31 @@ async def run(
     Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
     unexpected error is raised too, after the session was handed back with a delay.
     """
+    means = Means(summarizer, prices, remote)
+    return await claimed(
+        key,
+        partial(_compact, key, store, means),
+        store=store,
+        doorbell=doorbell,
+        lease_ms=lease_ms,
+        worker_id=worker_id,
+        patience=patience,
+        hourly=hourly,
+    )
+
+
+async def claimed(
+    key: SessionKey,
+    work: Work,
+    *,
+    store: SessionStore,
+    doorbell: Doorbell,
+    lease_ms: int = LEASE_MS,
+    worker_id: str = "",
+    patience: float = math.inf,
+    hourly: int | None = None,
+) -> Outcome:
+    """Do this work with a session that is due and free, from claim to finish. Raises as `run` does."""
     try:
         claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms, worker=worker_id, hourly=hourly)
     except UnknownVersion as error:  # it stays due, for a worker of the release that wrote it
@@ -90,7 +120,7 @@ async def run(
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
     try:
-        outcome = await _while_held(key, store, claim, Means(summarizer, prices, remote), lease_ms, patience)
+        outcome = await _while_held(key, store, claim, work, lease_ms, patience)
     except StoreUnavailable:
         raise
     except OffturnError as error:
@@ -109,7 +139,7 @@ async def run(
     return outcome
 
 
-async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Means, progress: Progress) -> Outcome:
+async def _compact(key: SessionKey, store: SessionStore, means: Means, claim: Claim, progress: Progress) -> Outcome:
     job = await load(key, store, claim)
     if not isinstance(job, Job):
         return job
@@ -120,7 +150,7 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Me
         waiting = job.reason == "threshold" and last_unanswered(job.path) is not None
         return _undone(planned.reason, blameless=waiting)
     if isinstance(planned, PruneOnly):
-        return await _publish(key, store, claim, job, means, planned.candidate)
+        return await publish(key, store, claim, job, means, planned.candidate)
     paid = PaidInSession(store, key, claim.incarnation, claim.redactions, progress)
     planned, written = await write(planned, job, means, paid)
     if isinstance(written, Unavailable) and written.try_again and not job.pressing:
@@ -133,7 +163,7 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Me
         if candidate is None:
             kept: Cause = "provider" if written.try_again else "job"
             return Failed(kind=written.kind, retry_after=written.retry_after, cause=kept)
-        return await _publish(key, store, claim, job, means, candidate, fallback=written.kind)
+        return await publish(key, store, claim, job, means, candidate, fallback=written.kind)
     told = partial(
         apply,
         planned,
@@ -143,13 +173,13 @@ async def _compact(key: SessionKey, store: SessionStore, claim: Claim, means: Me
         head_trimmed=written.head_trimmed,
         opaque=written.opaque,
     )
-    outcome = await _publish(key, store, claim, job, means, await asyncio.to_thread(told))
+    outcome = await publish(key, store, claim, job, means, await asyncio.to_thread(told))
     if not isinstance(outcome, Compacted):
         return outcome
     return replace(outcome, masked=written.masked, own_model=written.own_model)
 
 
-async def _publish(
+async def publish(
     key: SessionKey,
     store: SessionStore,
     claim: Claim,
@@ -158,8 +188,11 @@ async def _publish(
     candidate: Candidate,
     *,
     fallback: str = "",
+    gain: float | None = None,
 ) -> Outcome:
-    if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=job.policy.size.minimum_gain):
+    """Accept and commit a candidate of this job. gain: the least share of the view it must save; None: the policy's."""
+    least = job.policy.size.minimum_gain if gain is None else gain
+    if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=least):
         if rejected.broken:
             return Failed(kind=rejected.reason)
         reason = TOO_DENSE if rejected.reason == TOO_DENSE else NO_GAIN
@@ -226,24 +259,24 @@ def _published(number: int, record: Compaction, fallback: str) -> Outcome:
 
 
 async def _while_held(
-    key: SessionKey, store: SessionStore, claim: Claim, means: Means, lease_ms: int, patience: float
+    key: SessionKey, store: SessionStore, claim: Claim, work: Work, lease_ms: int, patience: float
 ) -> Outcome:
     """Work while the lease is renewed; a lost lease, and no progress, close whatever is open, a model's stream included."""
     progress = Progress()
-    work = asyncio.create_task(_compact(key, store, claim, means, progress))
+    job = asyncio.create_task(work(claim, progress))
     lease = asyncio.create_task(_renew(key, store, claim, lease_ms))
     stalled = asyncio.create_task(progress.stalled(patience))
     try:
-        await asyncio.wait((work, lease, stalled), return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
+        await asyncio.wait((job, lease, stalled), return_when=asyncio.FIRST_COMPLETED)
+        if job.done():
+            return job.result()
         if stalled.done():
             return Failed(kind="stalled")
         lease.result()  # raises what ended it, if it was not the claim
         meta = await store.meta(key)
         return Superseded(reason="claim_lost" if meta is None or meta.epoch == claim.epoch else "epoch")
     finally:
-        await stop(work, lease, stalled)
+        await stop(job, lease, stalled)
 
 
 async def _renew(key: SessionKey, store: SessionStore, claim: Claim, lease_ms: int) -> None:

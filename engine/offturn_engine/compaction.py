@@ -15,7 +15,8 @@ from offturn_engine.ranges import Ranges
 
 VERSION = 1
 
-Method = Literal["model", "extractive", "prune", "remote"]
+Method = Literal["model", "extractive", "prune", "remote", "imported"]
+"""Who made it: a summarizer, code alone, pruning, a provider's endpoint, or the host that kept the session before."""
 Placement = Literal["first", "last"]
 Reason = Literal["threshold", "phase", "manual", "overflow", "idle"]
 SummaryRole = Literal["user", "alternating"]

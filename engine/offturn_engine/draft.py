@@ -36,7 +36,7 @@ from offturn_engine.ledger import render as render_ledger
 from offturn_engine.messages import Edit, Message
 from offturn_engine.ranges import Ranges, contains, label, union
 from offturn_engine.render import Rendering, render
-from offturn_engine.templates import ALL_USER_MESSAGES, NINE_SECTION, TEMPLATES
+from offturn_engine.templates import ALL_USER_MESSAGES, template_of
 from offturn_engine.turns import waiting_in
 
 SUMMARY_HEAD = "[Summary of messages "
@@ -193,7 +193,7 @@ def _text(covered: str, sections: Sections, facts: str, human: str, in_section: 
     head = (
         f"{SUMMARY_HEAD}{covered}{SUMMARY_TELLS} A handle such as m12 names a message whose full text can be recalled.]"
     )
-    template = TEMPLATES.get(sections.template, NINE_SECTION)
+    template = template_of(sections)
     bodies = dict(sections.items())
     own = in_section and bool(bodies) and ALL_USER_MESSAGES in template.by_code
     if own:

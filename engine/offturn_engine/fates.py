@@ -54,6 +54,7 @@ Reason = Literal[
     "late",
     "system-note",
     "model",
+    "imported",
     "ledger",
     "provider",
     "human-cut",
@@ -82,6 +83,7 @@ RULES: Mapping[Reason, tuple[Name, str]] = MappingProxyType(
         "late": ("edited", "told as text, because the view does not hold its call"),
         "system-note": ("edited", "a note on the compaction was added"),
         "model": ("summarised", "by a model"),
+        "imported": ("summarised", "by the host that kept the conversation before"),
         "ledger": ("summarised", "by the facts that code took from it"),
         "provider": ("summarised", "by the provider's own compaction"),
         "human-cut": ("edited", "a human's words, cut in the middle: the budget for them was full"),
@@ -229,7 +231,7 @@ class _Generation:
             return "head-trimmed"
         if first.record.method == "remote" and self.record.opaque:
             return "provider"
-        return "model" if first.record.method == "model" else "ledger"
+        return first.record.method if first.record.method in ("model", "imported") else "ledger"
 
     def first(self, seq: int) -> _Generation:
         """The generation that covered this message first."""

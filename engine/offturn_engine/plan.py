@@ -100,7 +100,7 @@ def plan(
     """
     if not path:
         return Skip(NOTHING_TO_COVER)
-    draft = _draft(path, base, fmt, policy, limits, reason)
+    draft = draft_of(path, base, fmt, policy, limits, reason)
     before = draft.tokens_before
     if reason == "phase" and (unwanted := _no_phase(before, policy, limits)):
         return Skip(unwanted)
@@ -197,7 +197,7 @@ def emergency(path: Sequence[Message], base: Compaction, fmt: Format, *, policy:
 
     Where pruning before the tail brings it to the soft level nothing more is covered: the next messages find room.
     """
-    draft = replace(_draft(path, base, fmt, policy, limits, "overflow"), provisional=True)
+    draft = replace(draft_of(path, base, fmt, policy, limits, "overflow"), provisional=True)
     parts = part(draft, policy, limits)
     goal = min(limits.soft, limits.usable)
     pruned, freed = prune_draft(draft, parts, policy, limits, draft.tokens_before - goal)
@@ -226,7 +226,7 @@ def widen(candidate: Candidate, path: Sequence[Message], covered: Ranges) -> Can
     return assemble(replace(draft, path=path, split=split, method=method, opaque=None))
 
 
-def _draft(
+def draft_of(
     path: Sequence[Message], base: Compaction, fmt: Format, policy: Policy, limits: Limits, reason: Reason
 ) -> Draft:
     """A draft that covers and edits what the base does."""

@@ -18,7 +18,7 @@ from offturn_engine.messages import Message
 from offturn_engine.rules import REMEDIES
 from offturn_engine.summary import Prefix, SummaryRequest
 from offturn_engine.template import Style, Template
-from offturn_engine.templates import NINE_SECTION, TEMPLATES
+from offturn_engine.templates import template_of
 from offturn_engine.transcript_text import clean, fence
 
 PROMPT_VERSION = "2"
@@ -153,8 +153,7 @@ def record_text(sections: Sections | None) -> str:
     """Sections under their headings, without those that are empty."""
     if sections is None:
         return ""
-    template = TEMPLATES.get(sections.template, NINE_SECTION)
-    return template.write([(title, clean(body)) for title, body in sections.items() if body.strip()])
+    return template_of(sections).write([(title, clean(body)) for title, body in sections.items() if body.strip()])
 
 
 def budget_of(max_output_tokens: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from offturn_engine.compaction import Sections
 from offturn_engine.template import Template
 
 ALL_USER_MESSAGES = "All User Messages"
@@ -150,6 +151,12 @@ NINE_SECTION_XML = _template(
     analysis=True,
 )
 
+IMPORTED = _template(
+    "imported/1",
+    {"Summary by the host that kept this conversation before": "What that host's own compaction said."},
+)
+"""For summaries that are found, not asked for."""
+
 TEMPLATES: Mapping[str, Template] = {
     "nine-section": NINE_SECTION,
     "eight-section": EIGHT_SECTION,
@@ -160,3 +167,8 @@ TEMPLATES: Mapping[str, Template] = {
     "five-step": FIVE_STEP,
     "nine-section-xml": NINE_SECTION_XML,
 }
+
+
+def template_of(sections: Sections) -> Template:
+    """The one that sections were written under; the default's where this release does not know it."""
+    return IMPORTED if sections.template == IMPORTED.name else TEMPLATES.get(sections.template, NINE_SECTION)

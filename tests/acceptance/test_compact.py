@@ -34,6 +34,39 @@ def conversation(turns: int = 30) -> list[dict[str, Any]]:
     return [*messages, {"role": "assistant", "content": "All ported."}]
 
 
+@pytest.mark.parametrize("layout", ["list", "lines", "object"])
+def test_the_output_is_as_the_file_was(layout: str, tmp_path: Path) -> None:
+    talk, out = conversation(), tmp_path / "out"
+    given = {
+        "list": json.dumps(talk),
+        "lines": "\n".join(map(json.dumps, talk)),
+        "object": json.dumps({"id": "a", "messages": talk, "tools": [1]}),
+    }
+    done = offturn("compact", "-", "--output", str(out), stdin=given[layout].encode())
+    assert done.returncode == 0, done.stderr
+    written = out.read_text()
+    if layout == "lines":
+        messages = [json.loads(line) for line in written.splitlines()]
+    elif layout == "object":
+        whole = json.loads(written)
+        assert [*whole] == ["id", "messages", "tools"]
+        assert whole["tools"] == [1]
+        messages = whole["messages"]
+    else:
+        messages = json.loads(written)
+    assert len(messages) == json.loads(done.stdout)["messages"]
+    again = offturn("compact", str(out))
+    assert json.loads(again.stdout)["messages_before"] == len(messages)
+
+
+def test_of_a_hosts_log_the_output_is_a_list_and_says_so(tmp_path: Path) -> None:
+    said = ({"role": "user", "content": "go"}, {"role": "assistant", "content": [{"type": "text", "text": "ok"}]})
+    log = [{"type": "session", "id": "s"}, *({"type": "message", "message": message} for message in said)]
+    done = offturn("compact", "-", "--output", str(tmp_path / "out"), stdin="\n".join(map(json.dumps, log)).encode())
+    assert b"as a list of anthropic messages: pi has no log that begins compacted" in done.stderr
+    assert isinstance(json.loads((tmp_path / "out").read_text()), list)
+
+
 def test_prints_the_account(tmp_path: Path) -> None:
     file, out = tmp_path / "talk.json", tmp_path / "out.json"
     file.write_text(json.dumps(conversation()))

@@ -107,6 +107,19 @@ def test_what_the_api_would_refuse(raw: dict[str, Any], field: str) -> None:
     assert (caught.value.index, caught.value.field) == (3, field)
 
 
+def test_a_tool_search_is_paired_with_its_output_and_closed_by_one() -> None:
+    asked = {"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {"query": "mail"}}
+    found = {"type": "tool_search_output", "call_id": "c", "execution": "client", "tools": [{"type": "function"}]}
+    items = [human("go"), asked, found]
+    assert FORMAT.problems([FORMAT.parse(item).raw for item in items]) == []
+    [(_, call_part)] = FORMAT.parse(asked).calls
+    assert FORMAT.parse(found).results[0][1].call_id == call_part.id
+    assert FORMAT.parse(found).origin == "tool"
+    closed = FORMAT.result(call_part.id, call_part.name, "stopped")
+    assert closed == {"type": "tool_search_output", "call_id": "c", "tools": []}
+    assert FORMAT.redacted(found) == {"type": "tool_search_output", "call_id": "c", "execution": "client", "tools": []}
+
+
 @pytest.mark.parametrize("kind", ["custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "program"])
 def test_a_call_of_any_kind_is_paired_with_its_output_and_closed_by_one(kind: str) -> None:
     asked = {"type": kind, "id": "x", "call_id": "c", "name": "patch", "input": "x", "action": {"commands": ["ls"]}}

@@ -1,4 +1,4 @@
-"""OpenCode's database, as its reader gets it: both generations of its tables, from a file, from bytes, while in use."""
+"""OpenCode's database, as its reader gets it: both generations of its tables, from a file, from a copy, while in use."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_what_stands_only_in_the_write_ahead_log_is_read(database: sqlite3.Conne
     assert path.read_bytes() == before
 
 
-def test_bytes_of_a_database_in_write_ahead_mode(database: sqlite3.Connection) -> None:
+def test_a_copy_of_a_database_in_write_ahead_mode(database: sqlite3.Connection, tmp_path: Path) -> None:
     add_session(database, sample.SESSION)
     add_messages(database, *sample.MESSAGES)
     path = path_of(database)
@@ -74,7 +74,9 @@ def test_bytes_of_a_database_in_write_ahead_mode(database: sqlite3.Connection) -
     data = path.read_bytes()
     assert data.startswith(MAGIC)
     assert data[18:20] == b"\2\2"
-    assert files.read(lines(data)) == read
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(data)
+    assert files.read(lines(copy)) == read
 
 
 def test_the_second_generation(database: sqlite3.Connection) -> None:
@@ -123,8 +125,9 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE cities (name TEXT)")
     with pytest.raises(UnreadableFile, match="no tables session and message"):
         files.read(lines(other))
+    other.write_bytes(MAGIC + b"\0" * 200)
     with pytest.raises(UnreadableFile, match="cannot be read"):
-        files.read(lines(MAGIC + b"\0" * 200))
+        files.read(lines(other))
 
 
 def test_a_row_that_is_no_json_is_named(database: sqlite3.Connection) -> None:

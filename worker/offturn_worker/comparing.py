@@ -74,7 +74,9 @@ def _row(policy: Policy, result: Result, conversation: Conversation) -> Row:
     record, audit = result.record, result.record.audit
     path = _parsed(conversation, conversation.messages)
     human = [m for m in path if m.origin == "human"]
-    hidden = [m for m in path if record.method == "prune" and contains(record.covered, m.seq)]
+    told = result.read.base.covered
+    pruned = record.covered if record.method == "prune" else ()
+    hidden = [m for m in path if contains(pruned, m.seq) and not contains(told, m.seq)]
     cleared = sum(edit.rule in CLEARED for edit in record.edits) + sum(len(m.results) for m in hidden)
     unread = audit.human_cut + audit.human_by_handle
     return Row(

@@ -20,6 +20,7 @@ from offturn_engine.errors import SummarizerError
 from offturn_engine.files import Conversation
 from offturn_engine.formats import get, parse_all
 from offturn_engine.formats.base import Format
+from offturn_engine.imported import left_out, taken_over
 from offturn_engine.messages import Message, RawMessage
 from offturn_engine.outcome import NO_GAIN
 from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, plan
@@ -37,11 +38,19 @@ REMEDIES = {"auth": "set the right key (see `offturn doctor`), or "}
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A conversation as the engine works on it. `limits` in estimate units."""
+    """A conversation as the engine works on it. `limits` in estimate units. generations: that the file tells of, oldest
+    first."""
 
     path: tuple[Message, ...] = ()
     fmt: Format | None = None
     limits: Limits | None = None
+    generations: tuple[Compaction, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def base(self) -> Compaction:
+        """The newest of the compactions that the file tells of."""
+        return self.generations[-1] if self.generations else NOTHING
 
 
 NOTHING_READ = Read()
@@ -67,15 +76,17 @@ class Result:
 
     @classmethod
     def unchanged(cls, conversation: Conversation, tokens: int, reason: str, read: Read = NOTHING_READ) -> Self:
-        """For a conversation that stays as it is."""
+        """For a conversation that stays as it is, or as the host had compacted it."""
+        shown = render(read.path, read.base, read.fmt).messages if read.fmt else list(conversation.messages)
         return cls(
-            messages=list(conversation.messages),
+            messages=shown,
             messages_before=len(conversation.messages),
             tokens_before=tokens,
             tokens_after=tokens,
             outcome="skipped",
             reason=reason,
-            notes=conversation.notes,
+            record=read.base,
+            notes=(*conversation.notes, *read.notes),
             read=read,
         )
 
@@ -92,6 +103,12 @@ class Result:
         return self.record.method if self.outcome != "skipped" else "none"
 
     @property
+    def lineage(self) -> tuple[Compaction, ...]:
+        """Its record, unless nothing was made, and those before, back to the raw transcript."""
+        made = () if self.outcome == "skipped" else (self.record,)
+        return (*made, *reversed(self.read.generations), NOTHING)
+
+    @property
     def edits(self) -> dict[str, int]:
         """Parts changed in messages that stayed, by rule."""
         return dict(Counter(edit.rule for edit in self.record.edits))
@@ -104,6 +121,7 @@ class Result:
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "method": self.method,
+            "generations": len(self.read.generations),
             "ranges": [list(pair) for pair in self.record.covered],
             "edits": self.edits,
             "model_calls": self.model_calls,
@@ -136,14 +154,10 @@ async def compact_conversation(
     """
     fmt = get(conversation.format, policy.trigger.estimator)
     path = parse_all(fmt, conversation.messages, conversation.origins)
-    before = render(path, NOTHING, fmt).tokens
-    free = partial(reserved_output, max_output=None)
-    size = window or max(window_filled(policy, before, output=free), LEAST_WINDOW)
-
-    limits = policy.limits(size, free(size))
-    known = Read(tuple(path), fmt, limits)
-
-    planned = plan(path, NOTHING, fmt, policy=policy, limits=limits, reason="manual")
+    known = _sized(path, conversation, fmt, policy, window)
+    assert known.limits is not None
+    before = render(path, known.base, fmt).tokens
+    planned = plan(path, known.base, fmt, policy=policy, limits=known.limits, reason="manual")
     if isinstance(planned, Skip):
         return Result.unchanged(conversation, before, planned.reason, known)
     calls = 0
@@ -157,6 +171,23 @@ async def compact_conversation(
         why = NO_GAIN if rejected.reason == "covers_less" else rejected.reason
         return Result.unchanged(conversation, before, why, known)
     return _result(candidate, conversation, known, calls)
+
+
+def _sized(path: list[Message], conversation: Conversation, fmt: Format, policy: Policy, window: int | None) -> Read:
+    """With the limits of the window, and the file's own compactions as generations within these."""
+    free = partial(reserved_output, max_output=None)
+
+    def filled(tokens: int) -> int:
+        return window or max(window_filled(policy, tokens, output=free), LEAST_WINDOW)
+
+    def within(size: int) -> Read:
+        limits = policy.limits(size, free(size))
+        made, refused = taken_over(path, conversation.earlier, fmt, policy=policy, limits=limits)
+        based = (f"{len(made)} earlier compactions of its host taken over",) if made else ()
+        return Read(tuple(path), fmt, limits, tuple(made), (*based, *left_out(refused)))
+
+    raw = within(filled(render(path, NOTHING, fmt).tokens))
+    return within(filled(render(path, raw.base, fmt).tokens)) if raw.generations and window is None else raw
 
 
 async def _summarised(planned: Summarise, summarizer: AnySummarizer) -> Candidate:
@@ -178,7 +209,7 @@ async def _summarised(planned: Summarise, summarizer: AnySummarizer) -> Candidat
 
 
 def _result(candidate: Candidate, conversation: Conversation, read: Read, model_calls: int) -> Result:
-    record = candidate.compaction
+    record = candidate.compaction.model_copy(update={"number": read.base.number + 1, "replaces": read.base.number})
     return Result(
         messages=candidate.rendering.messages,
         messages_before=len(conversation.messages),
@@ -187,7 +218,7 @@ def _result(candidate: Candidate, conversation: Conversation, read: Read, model_
         outcome="pruned" if record.method == "prune" else "compacted",
         record=record,
         model_calls=model_calls,
-        notes=conversation.notes,
+        notes=(*conversation.notes, *read.notes),
         read=read,
     )
 

@@ -14,45 +14,26 @@ from offturn_engine.messages import Json
 MAGIC = b"SQLite format 3\0"
 """How every SQLite file begins."""
 
-_IN_WAL_MODE, _NOT_IN_WAL_MODE = b"\2\2", b"\1\1"
-_MODES = slice(18, 20)  # of the file's header: the versions needed to write and to read it
 
-
-def lines(database: Path | bytes) -> Lines:
+def lines(database: Path) -> Lines:
     """Reads the database anew each time it is called; never writes, and sees what a running OpenCode has committed.
 
-    Given as bytes, it is what its file held: what still stood in a `-wal` file beside it is not there.
+    Of a copy without the `-wal` file that stood beside it, what was in there is missing.
     Raises UnreadableFile, as its lines are read, where it is damaged or not OpenCode's.
     """
     return lambda: _lines(database)
 
 
-def _lines(database: Path | bytes) -> Iterator[str]:
+def _lines(database: Path) -> Iterator[str]:
+    # Without a -wal file nobody writes, and a folder that cannot be written to is no hindrance.
+    mode = "mode=ro" if database.with_name(f"{database.name}-wal").exists() else "immutable=1"
     try:
-        with closing(_opened(database)) as connection:
-            if isinstance(database, bytes):
-                connection.deserialize(_without_wal(database))
+        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?{mode}", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
             for document in _documents(connection):
                 yield json.dumps(document)
     except sqlite3.Error as error:
         raise UnreadableFile(f"the SQLite database cannot be read: {error}") from None
-
-
-def _opened(database: Path | bytes) -> sqlite3.Connection:
-    if isinstance(database, bytes):
-        return sqlite3.connect(":memory:")
-    # Without a -wal file nobody writes, and a folder that cannot be written to is no hindrance.
-    has_wal = database.with_name(f"{database.name}-wal").exists()
-    return sqlite3.connect(f"{database.resolve().as_uri()}?{'mode=ro' if has_wal else 'immutable=1'}", uri=True)
-
-
-def _without_wal(database: bytes) -> bytes:
-    """A database in memory cannot have a write-ahead log, and is refused where its header says so."""
-    header = bytearray(database[: _MODES.stop])
-    if header[_MODES] == _IN_WAL_MODE:
-        header[_MODES] = _NOT_IN_WAL_MODE
-    return bytes(header) + database[_MODES.stop :]
 
 
 def _documents(connection: sqlite3.Connection) -> Iterator[dict[str, Json]]:

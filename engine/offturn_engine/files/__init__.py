@@ -27,6 +27,7 @@ accepted by the strict format.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from offturn_engine.files import (
     chats,
@@ -47,10 +48,24 @@ from offturn_engine.files import (
 )
 from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
 from offturn_engine.files.reader import Reader
-from offturn_engine.files.source import Data, Lines, Source
+from offturn_engine.files.source import LARGEST_CONVERSATION, LONGEST, Data, Lines, Source
+from offturn_engine.files.writing import written
 from offturn_engine.messages import Json
 
-__all__ = ["NAMES", "Boundary", "Conversation", "Data", "Earlier", "Lines", "UnreadableFile", "detect", "read"]
+__all__ = [
+    "LARGEST_CONVERSATION",
+    "LONGEST",
+    "NAMES",
+    "Boundary",
+    "Conversation",
+    "Data",
+    "Earlier",
+    "Lines",
+    "UnreadableFile",
+    "detect",
+    "read",
+    "written",
+]
 
 READERS: tuple[Reader, ...] = (
     claude_code.READER,
@@ -76,6 +91,8 @@ READERS: tuple[Reader, ...] = (
     chats.OPENAI_CHAT,
 )
 """The first that recognises a file reads it: the most particular layouts stand first."""
+LOGS = frozenset({"claude-code", "pi", "codex", "copilot", "kimi", "opencode", "gemini-cli", "qwen-code"})
+"""Logs of one host each, as JSON lines that say of themselves what they are."""
 NAMES = tuple(reader.name for reader in READERS)
 
 
@@ -97,8 +114,22 @@ def read(data: Data, *, format: str | None = None) -> list[Conversation]:  # noq
     head = source.head()
     if head in ([], [{}]):
         return []
-    reader = _recognised(head)[0] if format is None else next(r for r in READERS if r.name == format)
+    if format is not None:
+        return next(r for r in READERS if r.name == format).conversations(source)
+    reader, _ = _recognised(head)
+    if reader.name in LOGS:
+        source.refuse(partial(_of_another, reader))
     return reader.conversations(source)
+
+
+def _of_another(reader: Reader, value: Json) -> str:
+    """Why a line is of another log than the first lines are: two files in one would be read as half of each."""
+    if reader.recognise([value]):
+        return ""
+    others = (other for other in READERS if other.name in LOGS and other.recognise([value]))
+    other = next(others, None)
+    told = f"a record of {other.name} in a file of {reader.name}" if other else ""
+    return f"{told}: give one session's file, or name its --format" if told else ""
 
 
 def _recognised(head: Sequence[Json]) -> tuple[Reader, str]:

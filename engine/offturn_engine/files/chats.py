@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from offturn_engine.files import anthropic, gemini, openai_chat, text_observation
-from offturn_engine.files.conversation import Conversation, Notes, Said, UnreadableFile
+from offturn_engine.files.conversation import Conversation, Layout, Notes, Said, UnreadableFile
 from offturn_engine.files.reader import Reader, objects
 from offturn_engine.files.source import Source
 from offturn_engine.messages import Json
@@ -22,26 +23,29 @@ BLOCKS = frozenset(
 def _reads(make: Callable[..., Conversation], name: str) -> Callable[[Source], list[Conversation]]:
     """One conversation, or several where the records are objects with `messages`, or lists."""
 
-    def conversation(messages: Sequence[Json], wrapper: dict[str, Json], notes: Notes) -> Conversation:
+    def conversation(messages: Sequence[Json], wrapper: dict[str, Json], notes: Notes, layout: Layout) -> Conversation:
         for field in BESIDE:
             notes.count(f"{field} beside the messages not read", int(field in wrapper))
         title = next((str(wrapper[key]) for key in TITLES if isinstance(wrapper.get(key), str | int)), "")
         system = wrapper.get("system") or wrapper.get("system_prompt") or None
         notes.count("system prompt beside the messages, not part of the transcript", int(system is not None))
         items = [Said(raw=raw, place=f"message {i}") for i, raw in enumerate(messages)]
-        return make(items, title=title, system=system, source=name, notes=notes)
+        made = make(items, title=title, system=system, source=name, notes=notes)
+        return replace(made, layout=layout, wrapper={**wrapper, "messages": None} if wrapper else {})
 
     def conversations(source: Source) -> list[Conversation]:
         records = list(source.records())
         if any(map(_is_message, objects([record.value for record in records]))):
-            return _filled([conversation([record.value for record in records], {}, source.notes)])
+            layout: Layout = "lines" if source.is_lines else "list"
+            return _filled([conversation([record.value for record in records], {}, source.notes, layout)])
         found = []
         for value, place in records:
             messages = value.get("messages") if isinstance(value, dict) else value
             if not isinstance(messages, list):
                 raise UnreadableFile(f"{place}: neither a message, a list, nor an object with messages")
             notes = source.notes if len(records) == 1 else Notes()
-            found.append(conversation(messages, value if isinstance(value, dict) else {}, notes))
+            is_object = isinstance(value, dict)
+            found.append(conversation(messages, value if is_object else {}, notes, "object" if is_object else "list"))
         return _filled(found)
 
     return conversations

@@ -32,7 +32,7 @@ Lines = Callable[[], Iterator[Record]]
 
 
 def _session(source: Source) -> list[Conversation]:
-    return _read(lambda: source.records(skip_broken=True), source.notes, "claude-code")
+    return _read(lambda: source.records(skip_broken=True, kept=False), source, "claude-code")
 
 
 def _exported(source: Source) -> list[Conversation]:
@@ -43,11 +43,12 @@ def _exported(source: Source) -> list[Conversation]:
                 raise UnreadableFile(f"{place}, field 'loglines': must be a list of records")
             yield from (Record(line, f"{place}, field 'loglines[{i}]'") for i, line in enumerate(lines))
 
-    return _read(records, source.notes, "claude-code-loglines")
+    return _read(records, source, "claude-code-loglines")
 
 
-def _read(lines: Lines, notes: Notes, name: str) -> list[Conversation]:
+def _read(lines: Lines, source: Source, name: str) -> list[Conversation]:
     """Twice through the file: first for the tree, then for what the live lines say."""
+    notes = source.notes
     threads = claude_lines.threads(lines(), notes)
     planned = [(thread.name, claude_lines.slots(thread, notes)) for thread in threads]
     wanted = {number for _, slots in planned for slot in slots for number in slot}
@@ -58,6 +59,7 @@ def _read(lines: Lines, notes: Notes, name: str) -> list[Conversation]:
         if number in wanted:
             record = claude_lines.record_of(value)
             kept[number] = ({k: v for k, v in record.items() if k != "toolUseResult"}, place)
+            source.keep(kept[number][0], place)
     found = []
     for i, (side, slots) in enumerate(planned):
         told = notes if i == 0 else Notes()

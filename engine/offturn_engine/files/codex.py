@@ -29,8 +29,9 @@ WRITTEN_BY_HOST = re.compile(
 """How texts begin that the host writes in the user's role."""
 BESIDE = ("internal_chat_message_metadata_passthrough", "metadata")
 OPAQUE = ("compaction", "compaction_summary")
-CALLS = frozenset({"function_call", "custom_tool_call", "web_search_call", "image_generation_call"})
-OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+CALLS = frozenset({"function_call", "custom_tool_call", "web_search_call", "image_generation_call", "tool_search_call"})
+TEXT_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+OUTPUTS = TEXT_OUTPUTS | {"tool_search_output"}
 ITEMS = frozenset({"message", "reasoning"}) | CALLS | OUTPUTS
 """Kinds of items that are sent to the model as they stand."""
 LINES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
@@ -51,14 +52,16 @@ class _Thread:
 
 def _conversations(source: Source) -> list[Conversation]:
     thread = _Thread(source.notes)
-    for value, place in source.records(skip_broken=True):
+    for value, place in source.records(skip_broken=True, kept=False):
         record = fields(value)
         payload, kind = fields(record.get("payload")), record.get("type")
         if kind == "session_meta":
             thread.meta = thread.meta or payload
         elif kind == "response_item":
+            source.keep(payload, place)
             _item(thread, payload, place)
         elif kind == "compacted":
+            source.keep(payload.get("message"), place)
             _compacted(thread, payload, place)
         elif kind == "event_msg" and payload.get("type") == "token_count":
             _reported(thread, fields(fields(payload.get("info")).get("last_token_usage")))
@@ -90,7 +93,7 @@ def _item(thread: _Thread, payload: dict[str, Any], place: str) -> None:
     elif kind not in ITEMS:
         thread.notes.count(f"{name(kind)} items skipped")
         return
-    elif kind in OUTPUTS:
+    elif kind in TEXT_OUTPUTS:
         raw["output"] = _output(raw.get("output"))
     thread.items.append(Said(raw=raw, place=place, origin=origin))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from offturn_config.errors import OffturnError
 from offturn_engine.messages import Json, Origin, RawMessage
@@ -46,6 +46,9 @@ class Boundary:
     opaque: Json = None
 
 
+Layout = Literal["log", "list", "lines", "object"]
+"""How a file holds the raw messages: as a host's log of its own, as a list, one a line, or in an object with `messages`."""
+
 Item: TypeAlias = Said | Boundary
 
 
@@ -66,7 +69,7 @@ class Conversation:
 
     `format` is the name of a message format; `system` is a system prompt the file keeps outside the messages; `notes`
     say what was skipped or repaired, with counts. By index of a message: `origins`, where they are not what the format
-    says, and `reported`, the input tokens of the request that it answers. `earlier`: oldest first.
+    says, and `reported`, the input tokens of the request that it answers. `earlier`: oldest first. `wrapper`: of the layout `object`, all but the messages in it.
     """
 
     title: str
@@ -78,6 +81,8 @@ class Conversation:
     origins: Mapping[int, Origin] = field(default_factory=dict)
     reported: Mapping[int, int] = field(default_factory=dict)
     earlier: tuple[Earlier, ...] = ()
+    layout: Layout = "log"
+    wrapper: Mapping[str, Json] = field(default_factory=dict)
 
 
 class Notes:

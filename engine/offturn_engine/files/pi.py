@@ -35,6 +35,7 @@ def _conversations(source: Source) -> list[Conversation]:
         elif kind == "compaction":
             items.append(_boundary(record, place, items, reached))
         elif kind in MESSAGES:
+            source.keep(record, place)
             items += _said(_message_of(record), place, f"entry {number}", len(items), notes)
         else:
             notes.count(f"{name(kind)} records skipped")
@@ -46,7 +47,7 @@ def _conversations(source: Source) -> list[Conversation]:
 def _live(source: Source, notes: Notes) -> Iterator[tuple[int, Record]]:
     """The records on the branch that ends in the last one, numbered. Older sessions have no tree: all of them."""
     parents: dict[str, Json] = {}
-    for value, place in source.records(skip_broken=True):
+    for value, place in source.records(skip_broken=True, kept=False):
         if not isinstance(value, dict):
             raise UnreadableFile(f"{place} is a {type(value).__name__}, not a record of a pi session")
         if isinstance(value.get("id"), str) and "parentId" in value:
@@ -56,7 +57,7 @@ def _live(source: Source, notes: Notes) -> Iterator[tuple[int, Record]]:
     while isinstance(at, str) and at in parents and at not in live:
         live.add(at)
         at = parents[at]
-    for number, record in enumerate(source.records(skip_broken=True)):
+    for number, record in enumerate(source.records(skip_broken=True, kept=False)):
         if (own := text(record.value.get("id"))) not in parents or own in live:
             yield number, record
         else:

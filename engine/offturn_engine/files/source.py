@@ -19,8 +19,12 @@ Data: TypeAlias = bytes | str | Iterable[str] | Lines
 
 LONGEST = 48 * 2**20
 """Bytes of a line, or of a file that is one JSON value: its records would not fit into the memory promised."""
+LARGEST_CONVERSATION = 16 * 2**20
+"""Bytes of what a reader keeps of a file: what more messages are made of would not fit into the memory promised."""
+MOST_RECORDS = 200_000  # of one file: a reader remembers a little of each
 HEAD = 200  # records a format is recognised by
 MOST_BROKEN = 20  # lines that a host broke off while it wrote; a file with more of them is something else
+SPLIT = "split the file there and give the part that you need"
 COMMENTS = ("#", "//")
 CUT_SHORT = "last line cut short, skipped"
 _BLANK = re.compile(r"\s*")
@@ -46,11 +50,14 @@ class Source:
         self._lines = _again(data)
         self._told = False
         self._document = _document(self._lines)
+        self._kept = 0
+        self._foreign: Callable[[Json], str] | None = None
 
-    def records(self, *, skip_broken: bool = False) -> Iterator[Record]:
-        """From the first one, each time. skip_broken: of a log whose host may have died while it wrote a line.
+    def records(self, *, skip_broken: bool = False, kept: bool = True) -> Iterator[Record]:
+        """From the first one, each time. skip_broken: of a log whose host may have died while it wrote a line. kept: the
+        reader keeps all that it is given; one that does not calls `keep` for what it does.
 
-        Raises UnreadableFile with the line that is no JSON.
+        Raises UnreadableFile with the line that is no JSON, or from which on it is too much.
         """
         if self._document is not None:
             for i, value in enumerate(self._document):
@@ -58,6 +65,7 @@ class Source:
             return
         notes = Notes() if self._told else self.notes
         bad: list[int] = []
+        size = count = 0
         for number, line in _numbered(self._lines):
             if bad and (not skip_broken or len(bad) > MOST_BROKEN):
                 raise UnreadableFile(f"line {bad[0]} is not JSON: repair or remove it")
@@ -69,12 +77,33 @@ class Source:
             except ValueError:
                 bad.append(number)
                 continue
+            size, count = size + len(line), count + 1
+            if kept:
+                _refuse_larger(size, f"line {number}")
+            if count > MOST_RECORDS:
+                raise UnreadableFile(f"line {number}: there are more than {MOST_RECORDS:,} records: {SPLIT}")
+            if self._foreign and not self._told and (why := self._foreign(value)):
+                raise UnreadableFile(f"line {number}: {why}")
             yield Record(value, f"line {number}")
             for broken in bad:
                 notes.count(f"broken line skipped, line {broken}")
             bad.clear()
         notes.count(CUT_SHORT, len(bad))
         self._told = True
+
+    def keep(self, value: Json, place: str) -> None:
+        """Count what a reader keeps. Raises UnreadableFile, with the place, from which on it is too much."""
+        self._kept += _size(value)
+        _refuse_larger(self._kept, place)
+
+    @property
+    def is_lines(self) -> bool:
+        """Is it JSON lines, and not one JSON value?"""
+        return self._document is None
+
+    def refuse(self, foreign: Callable[[Json], str]) -> None:
+        """From now on lines of which this says why they belong to something else are refused; "": they do not."""
+        self._foreign = foreign
 
     def values(self) -> list[Json]:
         """All records without their places."""
@@ -83,9 +112,24 @@ class Source:
     def head(self) -> list[Json]:
         """The first records: enough to recognise a format."""
         told, self._told = self._told, True
-        found = [record.value for record in islice(self.records(skip_broken=True), HEAD)]
+        found = [record.value for record in islice(self.records(skip_broken=True, kept=False), HEAD)]
         self._told = told
         return found
+
+
+def _refuse_larger(size: int, place: str) -> None:
+    if size > LARGEST_CONVERSATION:
+        most = LARGEST_CONVERSATION // 2**20
+        raise UnreadableFile(f"{place}: up to here there are more than {most} MB of messages: {SPLIT}")
+
+
+def _size(value: Json) -> int:
+    """About the bytes of its texts, and a little for each value."""
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode(errors="replace"))
+    if isinstance(value, list):
+        return 8 + sum(map(_size, value))
+    return 8 + sum(len(key) + _size(item) for key, item in value.items()) if isinstance(value, dict) else 8
 
 
 def _again(data: Data) -> Lines:

@@ -46,7 +46,7 @@ def redacted_anthropic(raw: RawMessage) -> dict[str, Json]:
     return {"role": role, "content": [*said, *kept] if role == "assistant" else [*kept, *said]}
 
 
-KEPT_OF_ITEMS = ("type", "id", "call_id", "status", "name")
+KEPT_OF_ITEMS = ("type", "id", "call_id", "status", "name", "execution")
 EMPTIED: dict[str, Json] = {
     "arguments": "{}",
     "input": REDACTED,
@@ -54,6 +54,7 @@ EMPTIED: dict[str, Json] = {
     "action": {"type": "exec", "command": [REDACTED], "commands": [REDACTED], "env": {}},
     "operation": {"type": "delete_file", "path": REDACTED},
     "code": REDACTED,
+    "tools": [],
 }
 
 

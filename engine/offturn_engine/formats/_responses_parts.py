@@ -37,6 +37,8 @@ TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
 MEDIA = {"input_image": "image", "input_audio": "audio", "input_file": "document"}
 OF_CHAT = frozenset({"text", "image_url", "file"})
 OUTPUT = "_output"
+TOOL_SEARCH = "tool_search_output"
+"""The one output that is not named after its call. It holds tools, no text."""
 CALLS = ("_call", "program")
 
 
@@ -55,8 +57,13 @@ def role_of(raw: RawMessage) -> Role:
 
 def neutral_id(kind: str, call_id: str) -> str:
     """The id by which call and output are paired; of all but functions it names the kind, so that a result can be made."""
-    kind = kind.removesuffix(OUTPUT)
+    kind = "tool_search_call" if kind == TOOL_SEARCH else kind.removesuffix(OUTPUT)
     return call_id if kind == "function_call" else f"{kind}:{call_id}"
+
+
+def output_kind(kind: str) -> str:
+    """The kind of the output that answers a call of this kind."""
+    return TOOL_SEARCH if kind == "tool_search_call" else kind + OUTPUT
 
 
 def read(raw: RawMessage, index: int) -> Places:

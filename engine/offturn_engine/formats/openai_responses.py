@@ -14,7 +14,7 @@ from offturn_engine.formats._canonical import canonical_responses
 from offturn_engine.formats._edits import edited, message_of
 from offturn_engine.formats._plain import plain
 from offturn_engine.formats._redacted import redacted_responses
-from offturn_engine.formats._responses_parts import OUTPUT, TEXTS, Place, Places, read, role_of
+from offturn_engine.formats._responses_parts import TEXTS, TOOL_SEARCH, Place, Places, output_kind, read, role_of
 from offturn_engine.formats._responses_problems import problems
 from offturn_engine.formats._values import checked
 from offturn_engine.formats.base import Problem, SystemApart
@@ -60,7 +60,7 @@ class OpenAIResponses(SystemApart):
         kind, colon, plain_id = call_id.partition(":")
         if not colon or not kind.endswith(("_call", "program")):
             return {"type": "function_call_output", "call_id": call_id, "output": text}
-        made = {"type": kind + OUTPUT, "call_id": plain_id}
+        made = {"type": output_kind(kind), "call_id": plain_id}
         return {**made, **_output(made["type"], text)}
 
     def canonical(self, raw: RawMessage) -> Json:
@@ -116,6 +116,8 @@ def _edited(part: dict[str, Any], edit: Edit) -> dict[str, Any]:
 
 def _output(kind: str, text: str, was: Json = None) -> dict[str, Any]:
     """The output fields of a kind that hold this text."""
+    if kind == TOOL_SEARCH:
+        return {"tools": []}
     if kind == "shell_call_output":
         ended = {"type": "exit", "exit_code": 1}
         outcome = next((run["outcome"] for run in was or () if isinstance(run, dict) and "outcome" in run), ended)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -14,21 +12,17 @@ import typer
 from offturn_config.errors import InvalidSetting
 from offturn_config.presets import DEFAULT, load
 from offturn_config.settings import load_worker_settings
-from offturn_engine.files import NAMES, Conversation, Data, read
-from offturn_worker import opencode_db
+from offturn_engine.files import Conversation, written
 from offturn_worker.cli.account import account
 from offturn_worker.cli.briefing import briefing_of, print_briefing
 from offturn_worker.cli.comparison import compare_policies
 from offturn_worker.cli.options import SummarizerName, named_as_given
 from offturn_worker.cli.output import out, print_json, progress, say, unwritable, write_text
+from offturn_worker.cli.reading import File, FormatName, conversations_of, numbered
 from offturn_worker.offline import Result, compact_conversation
 from offturn_worker.reporting.file import page_of
 from offturn_worker.summarizers import build
 
-File = Annotated[
-    Path, typer.Argument(help="A transcript file, or OpenCode's database; - reads standard input.", show_default=False)
-]
-FormatName = Annotated[str | None, typer.Option("--format", help=f"{', '.join(NAMES)}; else detected.")]
 WINDOW = (
     "Tokens of the model's window; without it, the one for which the file has just reached the soft level. "
     "A compaction asked for by hand happens at any size."
@@ -41,7 +35,10 @@ def compact(
     policy: Annotated[str, typer.Option(help="See `offturn policies`.")] = DEFAULT,
     window: Annotated[int | None, typer.Option(min=1, help=WINDOW)] = None,
     summarizer: SummarizerName = None,
-    output: Annotated[Path | None, typer.Option(help="Write the compacted messages here, as JSON.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write the compacted messages here, as the file held them; of a host's log as a list."),
+    ] = None,
     handoff: Annotated[
         bool, typer.Option("--handoff", help="Only a briefing, to paste into another agent; --output writes it.")
     ] = False,
@@ -61,7 +58,7 @@ def compact(
     with named_as_given(summarizer=summarizer):
         settings = load_worker_settings(summarizer=summarizer)
         model = build(settings)
-    conversations = read(read_file(file), format=format_name)
+    conversations = conversations_of(file, format_name)
     chosen = conversations if index is None else [numbered(conversations, index)]
     several = len(chosen) > 1
     if several:
@@ -86,7 +83,8 @@ def compact(
         print_briefing(briefing_of(results[0]), str(file), output, as_json=as_json)
         return
     if output:
-        write_text(output, json.dumps(results[0].messages, indent=1) + "\n")
+        write_text(output, written(chosen[0], results[0].messages) if chosen else "[]\n")
+        say(f"written to {output}{_as_what(chosen)}")
     if as_json or not out.is_terminal:
         print_json([result.facts() for result in results] if several else results[0].facts())
         return
@@ -94,8 +92,13 @@ def compact(
         if several:
             out.print(f"conversation {number}", markup=False)
         out.print("\n".join(account(result)), markup=False)
-    if output:
-        say(f"written to {output}")
+
+
+def _as_what(chosen: Sequence[Conversation]) -> str:
+    """Of a host's own log: that it cannot be put in its place."""
+    if not chosen or chosen[0].layout != "log":
+        return ""
+    return f" as a list of {chosen[0].format} messages: {chosen[0].source_format} has no log that begins compacted"
 
 
 def _refuse_together(compare: bool, plot: Path | None, handoff: bool, report: Path | None) -> None:
@@ -124,23 +127,3 @@ def _refuse_unwritable(output: Path | None, option: str) -> None:
             output.unlink()
     except OSError as error:
         raise unwritable(output, error, option) from None
-
-
-def numbered(conversations: Sequence[Conversation], index: int) -> Conversation:
-    """The conversation `--index` names. Raises InvalidSetting."""
-    if index >= len(conversations):
-        raise InvalidSetting(f"--index {index}: the file holds {len(conversations)} conversations, counted from 0")
-    return conversations[index]
-
-
-def read_file(file: Path) -> Data:
-    """What the file holds, as its reader takes it; raises InvalidSetting where it cannot be read."""
-    try:
-        if str(file) == "-":
-            data = sys.stdin.buffer.read()
-            return opencode_db.lines(data) if data.startswith(opencode_db.MAGIC) else data
-        with file.open("rb") as opened:
-            head = opened.read(len(opencode_db.MAGIC))
-            return opencode_db.lines(file) if head == opencode_db.MAGIC else head + opened.read()
-    except OSError as error:
-        raise InvalidSetting(f"FILE {str(file)!r}: {error.strerror or error}") from None

@@ -8,17 +8,15 @@ from typing import Annotated
 import typer
 
 from offturn import CompactionClient
-from offturn.entries import prepare
+from offturn.links import Links
 from offturn_config.errors import InvalidSetting
 from offturn_config.presets import DEFAULT
-from offturn_engine.files import Conversation, read
-from offturn_engine.formats import get
-from offturn_worker.cli.compacting import File, FormatName, numbered, read_file
+from offturn_engine.files import Conversation
 from offturn_worker.cli.options import StoreUrl, Tenant, named_as_given
 from offturn_worker.cli.output import out, print_json, progress
-from offturn_worker.cli.store import AsJson, with_client
-
-BATCH = 100
+from offturn_worker.cli.reading import File, FormatName, conversations_of, numbered
+from offturn_worker.cli.store import AsJson, with_links
+from offturn_worker.importing import Imported, import_conversation, new_session
 
 
 def import_file(
@@ -32,21 +30,20 @@ def import_file(
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record a transcript file as a new session. Nothing is compacted before its trigger says so."""
-    chosen = _chosen(read(read_file(file), format=format_name), index)
-    prepare(chosen.messages, None, get(chosen.format), None)  # a bad message is refused before any is recorded
+    """Record a transcript file as a new session: usage it tells calibrates, compactions it tells become generations.
 
-    async def work(client: CompactionClient) -> dict[str, object]:
+    Nothing else is compacted before its trigger says so.
+    """
+    chosen = _chosen(conversations_of(file, format_name), index)
+
+    async def work(client: CompactionClient, links: Links) -> dict[str, object]:
         with named_as_given(policy=policy, window=window):
-            handle = client.session(session, format=chosen.format, policy=policy, window=window)
-        if await client.stored_config(session) is not None:
-            raise InvalidSetting(f"--session {session!r}: it exists already; choose another id")
+            handle = await new_session(client, chosen, session, policy=policy, window=window)
         with progress(f"recording {len(chosen.messages)} messages"):
-            batches = range(0, len(chosen.messages), BATCH)
-            recorded = [await handle.record(chosen.messages[i : i + BATCH]) for i in batches]
-        return _facts(chosen, recorded[-1].requirement, session)
+            done = await import_conversation(handle, links, chosen, policy)
+        return _facts(chosen, done, session)
 
-    facts = with_client(store, tenant, work, create=True)
+    facts = with_links(store, tenant, work, create=True)
     if as_json:
         print_json(facts)
     else:
@@ -61,12 +58,13 @@ def _chosen(conversations: Sequence[Conversation], index: int | None) -> Convers
     return numbered(conversations, index or 0)
 
 
-def _facts(chosen: Conversation, requirement: str, session: str) -> dict[str, object]:
+def _facts(chosen: Conversation, done: Imported, session: str) -> dict[str, object]:
     return {
         "session": session,
         "messages": len(chosen.messages),
         "format": chosen.format,
         "from": chosen.source_format,
-        "requirement": requirement,
-        "notes": "; ".join(chosen.notes),
+        "generations": done.generations,
+        "requirement": done.requirement,
+        "notes": "; ".join((*chosen.notes, *done.notes)),
     }

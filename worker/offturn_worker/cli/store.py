@@ -34,13 +34,19 @@ def with_client(
     return _with(store, tenant, run, create)
 
 
-def with_links(store: str | None, tenant: str | None, work: Callable[[CompactionClient, Links], Awaitable[T]]) -> T:
+def with_links(
+    store: str | None,
+    tenant: str | None,
+    work: Callable[[CompactionClient, Links], Awaitable[T]],
+    *,
+    create: bool = False,
+) -> T:
     """The same with the client's connections, for what its public methods do not do."""
 
     async def run(client: CompactionClient, connector: Connector) -> T:
         return await work(client, await connector.links())
 
-    return _with(store, tenant, run, create=False)
+    return _with(store, tenant, run, create)
 
 
 def _with(

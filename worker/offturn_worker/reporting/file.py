@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from offturn_engine.compaction import NOTHING, Economics
+from offturn_engine.compaction import Economics
 from offturn_engine.economics import account
 from offturn_engine.formats import get
 from offturn_engine.report import report
@@ -14,10 +14,11 @@ OUTCOMES = {"skipped": "left as it was", "pruned": "pruned without a summary", "
 
 
 def page_of(result: Result, title: str, policy: str) -> str:
-    """The page. A file's only generation is the first."""
+    """The page."""
     made = result.outcome != "skipped"
-    record = result.record.model_copy(update={"number": 1, "economics": _cost(result)}) if made else NOTHING
-    facts = report(result.read.path, (record, NOTHING) if made else (NOTHING,), result.read.fmt or get("openai-chat"))
+    newest, *older = result.lineage
+    shown = newest.model_copy(update={"economics": _cost(result)}) if made else newest
+    facts = report(result.read.path, (shown, *older), result.read.fmt or get("openai-chat"))
     return html(facts, title=title, policy=policy, outcome=OUTCOMES[result.outcome], notes=result.notes)
 
 

@@ -1,0 +1,68 @@
+"""The FILE of a command: opened anew for each pass over it, so that it never stands in memory as a whole."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from offturn_config.errors import InvalidSetting
+from offturn_engine.files import LONGEST, NAMES, Conversation, Lines, read
+from offturn_worker import opencode_db
+
+File = Annotated[
+    Path, typer.Argument(help="A transcript file, or OpenCode's database; - reads standard input.", show_default=False)
+]
+FormatName = Annotated[str | None, typer.Option("--format", help=f"{', '.join(NAMES)}; else detected.")]
+
+
+def conversations_of(file: Path, format_name: str | None) -> list[Conversation]:
+    """What the file holds. Raises InvalidSetting where it cannot be read, UnreadableFile where it is no transcript."""
+    try:
+        with _on_disk(file) as path:
+            return read(_lines(path), format=format_name)
+    except OSError as error:
+        raise InvalidSetting(f"FILE {str(file)!r}: {error.strerror or error}") from None
+
+
+def numbered(conversations: Sequence[Conversation], index: int) -> Conversation:
+    """The conversation `--index` names. Raises InvalidSetting."""
+    if index >= len(conversations):
+        raise InvalidSetting(f"--index {index}: the file holds {len(conversations)} conversations, counted from 0")
+    return conversations[index]
+
+
+@contextmanager
+def _on_disk(file: Path) -> Iterator[Path]:
+    """The file; what cannot be read twice, standard input or a pipe, as a temporary copy."""
+    if str(file) != "-" and (file.is_file() or not file.exists() or file.is_dir()):
+        yield file
+        return
+    with tempfile.NamedTemporaryFile(prefix="offturn-") as spooled:
+        if str(file) == "-":
+            shutil.copyfileobj(sys.stdin.buffer, spooled)
+        else:
+            with file.open("rb") as piped:
+                shutil.copyfileobj(piped, spooled)
+        spooled.flush()
+        yield Path(spooled.name)
+
+
+def _lines(path: Path) -> Lines:
+    with path.open("rb") as opened:
+        head = opened.read(len(opencode_db.MAGIC))
+    if head == opencode_db.MAGIC:
+        return opencode_db.lines(path)
+
+    def lines() -> Iterator[bytes]:
+        with path.open("rb") as opened:
+            while line := opened.readline(LONGEST + 1):
+                yield line
+
+    return lines
