@@ -20,6 +20,7 @@ from offturn_engine.outcome import Compacted, reason
 
 BATCH = 100  # messages of one record
 TAUGHT = 500  # newest requests whose usage is told: older ones weigh nothing in an estimate
+MEASURED = 1_000_000  # messages of all views that are made to measure them: each view costs its length
 NOT_YET = {"trigger.enabled": False}  # a worker would compact what a compaction of the file is about to cover
 
 
@@ -105,7 +106,8 @@ class _Replay:
 
 def _taught(conversation: Conversation) -> frozenset[int]:
     """Indexes of the answers whose usage is told; nothing was sent before the first message."""
-    return frozenset(sorted(i for i in conversation.reported if i)[-TAUGHT:])
+    most = max(1, min(TAUGHT, MEASURED // max(1, len(conversation.messages))))
+    return frozenset(sorted(i for i in conversation.reported if i)[-most:])
 
 
 def _pieces(conversation: Conversation, taught: frozenset[int]) -> Iterator[tuple[int, int]]:

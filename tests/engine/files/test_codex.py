@@ -260,12 +260,12 @@ def test_case_08_six_compactions_are_inside() -> None:
 
 @recorded_only
 def test_a_sanitised_rollout() -> None:
-    """Four calls have their output; one output comes without its call; tools searched for and a snapshot are left out."""
+    """Five calls have their output, a search for tools among them; one search has none, one output comes without its call."""
     (conversation,) = recorded("codex_stage0_compacted.jsonl")
     messages = parsed(conversation)
-    assert Counter(m.origin for m in messages) == {"human": 1, "host": 2, "system": 1, "assistant": 10, "tool": 5}
-    assert sum(len(m.calls) for m in messages) == sum(len(m.results) for m in messages) == 5
-    assert conversation.reported == {5: 16341}
+    assert Counter(m.origin for m in messages) == {"human": 1, "host": 2, "system": 1, "assistant": 12, "tool": 7}
+    assert sum(len(m.calls) for m in messages) == sum(len(m.results) for m in messages) == 7
+    assert conversation.reported == {7: 16341}
     assert "1 results without a call given one" in conversation.notes
     sendable(conversation)
 
