@@ -12,12 +12,12 @@ import pytest
 from tests.adapters.conftest import EXAMPLES
 
 TOLD = {
-    "anthropic_loop": "30 messages, 6 in generation 2",
+    "anthropic_loop": "30 messages, 8 in generation 2",
     "compacting_agent": "21 messages before, 11 two turns later",
     "gateway_bot": "bob: 61 messages, generation",
     "langchain_agent": "30 messages in the state, generation",
     "openai_agents_session": "30 items recorded",
-    "openai_loop": "30 messages, 6 in generation 2",
+    "openai_loop": "30 messages, 8 in generation 2",
     "pydantic_ai_agent": "30 messages, generation",
     "write_back": "Generation 1 is in the table.",
 }

@@ -48,6 +48,7 @@ async def summarised(client: CompactionClient, fmt: str, name: str) -> tuple[lis
     """A compacted session: its transcript and the view of it, as JSON values."""
     session = handle(client, name, fmt)
     sent = await fill(session, fmt)
+    await session.configure(overrides={"after.restore_tokens": 0})  # so that all but the summary is the transcript's
     await session.request()
     await client.run_due(summarizer=FakeSummarizer())
     view = await session.view()
@@ -135,6 +136,18 @@ async def test_the_view_of_another_session_is_refused(valkey_url: str, redis: Re
             with pytest.raises(Conflict):
                 await handle(client, name, fmt).mirror(given)
             assert await stored(redis, name) == []
+
+
+async def test_a_restored_file_that_a_host_drops_is_nothing_of_the_transcript(valkey_url: str, redis: Redis) -> None:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as client:
+        session = handle(client, "s")
+        sent = await fill(session)
+        await session.request()
+        await client.run_due(summarizer=FakeSummarizer())
+        view = list((await session.view()).messages)
+        assert "Restored from" in text_of(dict(view[3]))
+        await session.mirror([*view[:3], *view[4:], human("next")])
+        assert await stored(redis, "s") == [*sent, human("next")]
 
 
 FOLLOWED: dict[str, Callable[[list[Raw], list[Raw]], list[Raw]]] = {

@@ -66,6 +66,7 @@ class Session(Wrapper[aio.Session]):
     overflow = blocking(aio.Session.overflow)
     rollback = blocking(aio.Session.rollback)
     recall = blocking(aio.Session.recall)
+    explain = blocking(aio.Session.explain)
     status = blocking(aio.Session.status)
     generations = blocking(aio.Session.generations)
     events = blocking(aio.Session.events)

@@ -198,7 +198,10 @@ class Writer:
 
     def another(self) -> Session:
         """A handle of the session that knows nothing yet."""
-        return self._client.session(self.spec.session, format=self.spec.format, window=self.spec.window)
+        options = {"after.restore_tokens": 0}  # a copy of a file is a message that nobody sent
+        return self._client.session(
+            self.spec.session, format=self.spec.format, window=self.spec.window, overrides=options
+        )
 
     def forget(self) -> None:
         """This life of the session is over."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from offturn_worker.fake_model.wire import Answer, Asked, Ending, Problem, content_of, event, text_of
+from offturn_worker.fake_model.wire import Answer, Asked, Ending, Problem, content_of, event, others_of, text_of
 
 _FINISH: dict[Ending, str] = {"stop": "stop", "length": "length", "refused": "content_filter", "window": "length"}
 _ERRORS: dict[int, tuple[str, str | None]] = {
@@ -29,7 +29,7 @@ class ChatCompletions:
             max_tokens=int(body.get("max_completion_tokens") or body.get("max_tokens") or 4096),
             stream=bool(body.get("stream")),
             usage=bool((body.get("stream_options") or {}).get("include_usage")),
-            others="\n".join(text_of(m.get("content")) for m in messages if m["role"] in {"assistant", "tool"}),
+            others=others_of(messages),
         )
 
     def whole(self, asked: Asked, answer: Answer) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from offturn_worker.fake_model.wire import Answer, Asked, Ending, Problem, content_of, event, opaque, text_of
+from offturn_worker.fake_model.wire import Answer, Asked, Ending, Problem, content_of, event, opaque, others_of, text_of
 
 _STOP: dict[Ending, str] = {
     "stop": "end_turn",
@@ -24,14 +24,6 @@ _ERRORS: dict[int, str] = {
 }
 
 
-def _others(message: dict[str, Any]) -> str:
-    """What an assistant or tools said in it."""
-    if message["role"] == "assistant":
-        return text_of(message["content"])
-    parts = message["content"] if isinstance(message["content"], list) else []
-    return "\n".join(text_of(part.get("content")) for part in parts if part.get("type") == "tool_result")
-
-
 class Messages:
     """`POST /v1/messages`."""
 
@@ -45,7 +37,7 @@ class Messages:
             max_tokens=int(body["max_tokens"]),
             stream=bool(body.get("stream")),
             compact=bool(body.get("compaction")),
-            others="\n".join(_others(m) for m in body["messages"]),
+            others=others_of(body["messages"]),
         )
 
     def whole(self, asked: Asked, answer: Answer) -> dict[str, Any]:

@@ -109,14 +109,29 @@ def content_of(messages: Sequence[Mapping[str, Any]]) -> str:
     """What a request asks to be done, and with what: its last message, and the conversation before that, as a prompt of
     ours has it.
     """
-    said = [(m["role"], _told(m["content"])) for m in messages if m["role"] not in ("system", "developer")]
-    if len(said) < 2 or said[-1][0] != "user":
+    said = _said(messages)
+    if not _asks(said):
         return "\n".join(text for role, text in said if role == "user")
     origins = {"user": "human", "assistant": "assistant"}
     records = "\n\n".join(
         f"[m{i} {origins.get(role, 'tool')}]\n{text}" for i, (role, text) in enumerate(said[:-1]) if text
     )
     return f"{fence('transcript', records)}\n\n{said[-1][1]}"
+
+
+def others_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """What assistant and tools said in a request, where `content_of` leaves it out."""
+    said = _said(messages)
+    return "" if _asks(said) else "\n".join(text for role, text in said if role != "user")
+
+
+def _said(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    return [(m["role"], _told(m.get("content"))) for m in messages if m["role"] not in ("system", "developer")]
+
+
+def _asks(said: Sequence[tuple[str, str]]) -> bool:
+    """Does a request end with what is to be done with the conversation before it?"""
+    return len(said) > 1 and said[-1][0] == "user"
 
 
 def _told(content: Any) -> str:
