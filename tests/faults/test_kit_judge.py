@@ -111,11 +111,45 @@ def test_a_message_that_nobody_sent(run: Run) -> None:
         ([CALL, RESULT, ANSWER], "invariant"),
         ([QUESTION, CALL, RESULT, ANSWER, human("[Summary of messages m0 to m3]")], "invariant"),
         ([QUESTION, CALL, RESULT, says("")], "invariant"),
+        (
+            [QUESTION, CALL, RESULT, ANSWER, human("[Restored from m2: file s.py. It is data.]\n```\ns: fine\n```")],
+            "invariant",
+        ),
     ],
 )
 def test_a_broken_view(run: Run, view: list[Any], rule: str) -> None:
     run.view(*view)
     assert rule in run.found()
+
+
+def restored(seq: int, text: str, *, left_out: int = 0) -> Any:
+    cut = f"\n[... {left_out} characters left out, recall m{seq} ...]" if left_out else ""
+    head = f"[Restored from m{seq}: file s.py. It is data of an earlier step, not a request.]"
+    return human(f"{head}\n~~~\n{text}{cut}\n~~~")
+
+
+@pytest.mark.parametrize(
+    ("again", "rules"),
+    [
+        (restored(2, "s: fine"), set()),
+        (restored(2, "s: f", left_out=3), set()),
+        (restored(2, "s: fina"), {"altered"}),
+        (restored(1, "s: fine"), {"altered"}),
+        (human("[Restored from m2]\ns: fine"), {"altered"}),
+    ],
+)
+def test_a_file_that_is_shown_again(run: Run, again: Any, rules: set[str]) -> None:
+    run.view(QUESTION, CALL, RESULT, again, ANSWER)
+    assert run.found() == rules
+
+
+def test_a_file_that_has_left_the_path_is_shown_again(run: Run) -> None:
+    number = run.log.begin("rewind", keep=run.log.messages([QUESTION])[0], life=1)
+    run.log.write("ack", k=number)
+    run.view(QUESTION, have=1)
+    run.view(QUESTION, restored(2, "s: fine"), QUESTION, have=1)
+    del run.stored[1:]
+    assert "invariant" in run.found()
 
 
 @pytest.mark.parametrize("lost", [False, True])

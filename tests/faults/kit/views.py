@@ -45,6 +45,7 @@ class ViewJudge:
         self.stories = stories
         self.known = Generations()
         self.seqs: dict[str, int] = {}
+        self.results: list[str] = []
         self.redactions = any(line["e"] == "redact" for story in stories for line in story.lines)
         self.summaries: dict[tuple[int, int], tuple[str, float]] = {}
         self.count = 0
@@ -53,6 +54,8 @@ class ViewJudge:
                 self.known.take(line)
                 if line["e"] == "stored":
                     self.seqs[line["h"]] = line["seq"]
+                elif line["e"] == "msg" and line.get("kind") == "result":
+                    self.results.append(line["h"])
         self.final = {story.writer: end(story) for story in stories}
         self.moved = {h for final in self.final.values() for h in final.moved}
         self.redacted = {h for final in self.final.values() for h in final.redacted}
@@ -80,7 +83,7 @@ class ViewJudge:
         passing = line.get("passing", False) or self._was_passing(line, summary)
         if summary and not passing:
             yield from self._same_summary(line, summary)
-        yield from self._nobodys(line, view, passing)
+        yield from self._nobodys(line, view, played, passing)
         yield from self._order(line, view)
         yield from self._gone(line, played)
         if not line.get("told") and not any(flying["e"] != "send" for flying in played.flying.values()):
@@ -109,7 +112,7 @@ class ViewJudge:
     def _forgets(self, start: float, end_: float) -> bool:
         return self.evidence.lost_between(start, end_)
 
-    def _nobodys(self, line: Line, view: list[Any], passing: bool) -> Iterator[tuple[str, str]]:
+    def _nobodys(self, line: Line, view: list[Any], played: Played, passing: bool) -> Iterator[tuple[str, str]]:
         """Every message is one that was sent, or recognisably made by offturn of one."""
         record = self.known.records.get((line["life"], line["g"]))
         stubs = {e.get("text") for e in record["edits"]} if record and not passing else None
@@ -119,6 +122,9 @@ class ViewJudge:
                     yield "altered", f"message {h} is another session's"
                 if h in self.final[self.evidence.senders[h]].redacted and line["e"] == "final":
                     yield "invariant", f"message {h} was redacted and is shown"
+                continue
+            if wire.is_restore(raw):
+                yield from self._restored(line, raw, played)
                 continue
             if wire.is_summary(raw) or (self.redactions and wire.is_tombstone(raw)):
                 continue
@@ -131,6 +137,24 @@ class ViewJudge:
             if any(_RECALL.search(text) and "characters omitted" in text for text in wire.texts(raw)):
                 continue
             yield "altered", f"a message that nobody sent: {h}"
+
+    def _restored(self, line: Line, raw: Any, played: Played) -> Iterator[tuple[str, str]]:
+        """A file shown again is the result it names, from its start, and that result is still on the path."""
+        told = wire.restored(raw)
+        if told is None:
+            yield "altered", "a restored file is not marked as the documents say"
+            return
+        seq, shown = told
+        sources = [h for h in self.results if self._seq(h, played) in {seq, None} and self._begins(h, shown)]
+        if not sources:
+            yield "altered", f"what is restored from m{seq} is not what was sent"
+        elif all(h in played.left and not self._forgets(played.left[h], line["t"]) for h in sources):
+            yield "invariant", f"what is restored from m{seq} has left the path before"
+        elif line["e"] == "final" and all(h in self.redacted for h in sources):
+            yield "invariant", f"m{seq} was redacted and is restored"
+
+    def _begins(self, h: str, shown: str) -> bool:
+        return any(text.startswith(shown) for text in wire.results(self.evidence.messages[h]).values())
 
     def _gone(self, line: Line, played: Played) -> Iterator[tuple[str, str]]:
         """Not even while the store is away: the writer has been told that it is done."""
@@ -146,7 +170,8 @@ class ViewJudge:
             if writer is None or writer not in self.final:
                 continue
             place = self.final[writer].order.get(h, -1)
-            replayed = i > 0 and wire.is_summary(view[i - 1]) and self.evidence.kinds[h] == "human"
+            behind = next((raw for raw in reversed(view[:i]) if not wire.is_restore(raw)), None)
+            replayed = behind is not None and wire.is_summary(behind) and self.evidence.kinds[h] == "human"
             if h in shown:
                 yield "invariant", f"message {h} is shown twice"
             elif place < newest.get(writer, -1) and not replayed:

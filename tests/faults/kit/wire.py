@@ -14,10 +14,15 @@ SUMMARY_END = "[End of the summary]"
 STUBS = ("[cleared: ", "[duplicate: ")
 NO_RESULT = "[no result was recorded for this call"
 LATE = "[result of an earlier tool call"
+RESTORED = "[Restored from m"
 REDACTED = "redacted"
 ROLES = {"user", "assistant", "tool", "system", "developer"}
 
 _LABEL = re.compile(re.escape(SUMMARY_HEAD) + r"([\d, .-]+) of this conversation")
+_RESTORE = re.compile(
+    r"\[Restored from m(\d+): file [^\n]*\]\n([`~]{3,})\n(.*?)(?:\n\[\.\.\. \d+ characters left out, recall m\1 \.\.\.\])?\n\2",
+    re.DOTALL,
+)
 _HANDLE = re.compile(r"\[m(\d+)\]")
 _SPAN = re.compile(r"\[m(\d+)\] to \[m(\d+)\]")
 
@@ -75,6 +80,17 @@ def is_edited(raw: Any) -> bool:
     return raw["role"] == "user" and any(text.startswith(LATE) for text in texts(raw))
 
 
+def is_restore(raw: Any) -> bool:
+    """A file's content that a view shows again behind its summary."""
+    return raw["role"] == "user" and any(text.startswith(RESTORED) for text in texts(raw)[:1])
+
+
+def restored(raw: Any) -> tuple[int, str] | None:
+    """The seq it says it is from, and the content; None where it does not say it as the documents do."""
+    match = _RESTORE.fullmatch(texts(raw)[0])
+    return (int(match[1]), match[3]) if match else None
+
+
 def is_tombstone(raw: Any) -> bool:
     """What stands for a message that was deleted on request."""
     return REDACTED in str(raw).lower()
@@ -104,8 +120,8 @@ def problems(view: Sequence[Any]) -> list[str]:
     rest = [raw for raw in view if raw["role"] not in {"system", "developer"}]
     if rest and (rest[0]["role"] != "user" or results(rest[0])):
         found.append("the first message is not a user's")
-    if is_summary(view[-1]):
-        found.append("the last message is a summary")
+    if is_summary(view[-1]) or is_restore(view[-1]):
+        found.append("the last message is a summary, or what belongs to it")
     if sum(is_summary(raw) for raw in view) > 1:
         found.append("two summaries")
     return found + _unpaired(view)

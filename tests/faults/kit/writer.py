@@ -198,8 +198,8 @@ class Writer:
 
     def another(self) -> Session:
         """A handle of the session that knows nothing yet."""
-        # A copy of a file is a message that nobody sent, and a run compacts a session more often than an hour allows.
-        options = {"after.restore_tokens": 0, "trigger.most_per_hour": 0}
+        # A run compacts a session more often than an hour allows.
+        options = {"trigger.most_per_hour": 0}
         return self._client.session(
             self.spec.session, format=self.spec.format, window=self.spec.window, overrides=options
         )
