@@ -21,6 +21,7 @@ from tests.faults.kit.plans import Plan, every_act
 from tests.faults.kit.stage import Stage
 from tests.faults.kit.writer import Spec
 
+SETTLE = 60.0  # seconds after the last fault until which something may be due: a full store is tried again after 30
 MEDIAN, LONGEST = 5.0, 8.0  # seconds until another worker starts a killed one's job
 RULES = ("lost", "altered", "double", "invariant", "double commit", "due", "paid", "redacted", "told", "hang")
 PROVIDER = "provider failure"
@@ -110,7 +111,7 @@ async def run(plan: Plan, seed: int, folder: Path, say: Callable[[str], None]) -
         await _harm(stage, plan, random.Random(seed), say)
         say("the faults have stopped: everything comes to rest")
         await stage.heal()
-        report.trouble += await rest(stage, plan.settle)
+        report.trouble += await rest(stage, SETTLE)
         report.events = stage.tally.counts
     report.verdict = await call_judge(folder)
     report.events[PROVIDER] = report.verdict["counts"].get("scripted failures", 0)

@@ -32,7 +32,6 @@ class Plan:
     least: Mapping[str, int]
     events: int
     generations: int
-    settle: float = 60.0
 
     def specs(self) -> dict[str, list[Spec]]:
         """Sessions by host: most have one writer, some two; both formats, with ids and without."""
@@ -162,6 +161,5 @@ MINUTE = Plan(
     },
     events=50,
     generations=8,
-    settle=20.0,
 )
 PLANS = {plan.name: plan for plan in (FULL, MINUTE)}
