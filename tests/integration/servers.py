@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -16,13 +15,9 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
+from offturn.embedded_port import free_port
+
 PATIENCE = 30.0  # seconds
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def binary() -> Path:

@@ -16,13 +16,14 @@ from redis.asyncio import Redis
 from offturn import CompactionClient, StoreFull, StoreUnavailable
 from offturn.connect import open_redis
 from offturn.doorbell import Doorbell
+from offturn.embedded_port import free_port
 from offturn.stopping import stop
 from offturn.store.replies import Claim
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from offturn_worker.sweep import Sweep
 from tests.integration.host import human
-from tests.integration.servers import Server, free_port, running
+from tests.integration.servers import Server, running
 from tests.integration.shell import KEY, Compaction, settings, until, until_empty, working
 
 Step = Callable[[Server], Any]

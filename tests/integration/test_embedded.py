@@ -7,6 +7,7 @@ import builtins
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from offturn import CompactionClient, embedded
 from offturn.connect import open_redis
 from offturn.embedded import EmbeddedServer, open_server
 from offturn.embedded_directory import DataDirectory
+from offturn.embedded_port import free_port
 from offturn_config.errors import InvalidSetting
 from tests.integration.shell import until
 
@@ -358,3 +360,15 @@ def test_no_server_starts_before_it_is_awaited(directory: Path) -> None:
     opening = open_redis(url(directory), timeout=5)
     assert not directory.exists()
     opening.close()
+
+
+def test_a_port_is_one_that_no_outgoing_connection_takes_and_that_leaves_room_for_a_cluster_bus() -> None:
+    """A cluster's bus listens 10,000 above, and no port is above 65,535; Linux takes 32,768 and up for connections."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", free_port()))
+        taken.listen()
+        found = {free_port() for _ in range(50)}
+
+        assert taken.getsockname()[1] not in found
+    assert all(10_000 <= port < 22_768 for port in found)
+    assert len(found) > 40

@@ -13,9 +13,10 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from offturn.connect import open_redis
+from offturn.embedded_port import free_port
 from offturn.stopping import stop
 from offturn_worker.outage import Watch, is_outage
-from tests.integration.servers import Server, free_port, running
+from tests.integration.servers import Server, running
 from tests.integration.shell import until
 
 LEASE = 1000

@@ -18,11 +18,11 @@ from redis import Redis
 
 import offturn
 from offturn import Compacted, Refused, StoreUnavailable, View, background, sync
+from offturn.embedded_port import free_port
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
 from tests.conftest import TIMEOUT
 from tests.integration.host import human, says, turns
-from tests.integration.servers import free_port
 
 FMT = "openai-chat"
 WINDOW = 16_000

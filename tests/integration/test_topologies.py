@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 
 from offturn import Compacted, CompactionClient, StoreUnavailable
 from offturn.connect import open_redis
+from offturn.embedded_port import free_port
 from offturn.stopping import stop
 from offturn.store.errors import StoreFault
 from offturn.store.sessions import SessionStore
@@ -24,7 +25,7 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_config.settings import load_worker_settings
 from offturn_worker.app import open_servers, run_worker
-from tests.integration.servers import PATIENCE, Server, free_port, running, wait_until
+from tests.integration.servers import PATIENCE, Server, running, wait_until
 from tests.integration.test_recipe import talk
 from tests.protocol.stage import Stage
 from tests.protocol.test_traces import play
