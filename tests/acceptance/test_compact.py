@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from functools import reduce
 from pathlib import Path
 from typing import Any, cast
@@ -12,15 +10,12 @@ from typing import Any, cast
 import pytest
 
 from offturn_engine.formats import get
+from tests.acceptance.command import offturn
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "transcripts"
 needs_transcripts = pytest.mark.skipif(
     not SHARED.is_dir(), reason="the folder shared/transcripts is not beside this checkout"
 )
-
-
-def offturn(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-m", "offturn", *arguments], input=stdin, capture_output=True, timeout=90)
 
 
 def conversation(turns: int = 30) -> list[dict[str, Any]]:
@@ -158,11 +153,9 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], told:
 
 
 def test_a_demo_without_its_key_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OFFTURN_SUMMARIZER", "anthropic:some-model")
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    monkeypatch.delenv("OFFTURN_ANTHROPIC_API_KEY", raising=False)
 
-    done = offturn("demo")
+    done = offturn("demo", variables={"OFFTURN_SUMMARIZER": "anthropic:some-model"})
 
     assert done.returncode == 2
     assert b"set OFFTURN_ANTHROPIC_API_KEY" in done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
@@ -18,6 +17,16 @@ Call = tuple[str, tuple[str, Raw]]
 """(call id, (tool, arguments))."""
 
 PNG = "iVBORw0KGgo="
+
+FLIP = st.booleans()
+ONE_IN_FOUR = st.integers(0, 3)
+ONE_IN_FIVE = st.integers(0, 4)
+ONE_IN_SEVEN = st.integers(0, 6)
+ONE_IN_TEN = st.integers(0, 9)
+ONE_IN_TWENTY = st.integers(0, 19)
+CALL_KEY = st.sampled_from(["functionCall", "function_call"])
+RESPONSE_KEY = st.sampled_from(["functionResponse", "function_response"])
+FENCE = st.sampled_from(["", "bash", "mswea_bash_command"])
 
 
 class Maker(ABC):
@@ -53,14 +62,14 @@ class OpenAIMaker(Maker):
     blank = system = True
 
     def human(self, draw: st.DrawFn, text: str) -> Raw:
-        if draw(st.integers(0, 4)):
+        if draw(ONE_IN_FIVE):
             return {"role": "user", "content": text}
         image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
         return {"role": "user", "content": [{"type": "text", "text": text}, image]}
 
     def reply(self, draw: st.DrawFn, text: str) -> list[Raw]:
         message: Raw = {"role": "assistant", "content": text}
-        if draw(st.integers(0, 4)) == 0:
+        if draw(ONE_IN_FIVE) == 0:
             message["reasoning_content"] = "the user wants it fixed"
         return [message]
 
@@ -69,7 +78,7 @@ class OpenAIMaker(Maker):
             {"id": id_, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
             for id_, (name, arguments) in calls
         ]
-        if draw(st.integers(0, 19)) == 0:
+        if draw(ONE_IN_TWENTY) == 0:
             made[0]["function"]["arguments"] = '{"command": "cut of'
         return [{"role": "assistant", "content": text or None, "tool_calls": made}]
 
@@ -83,10 +92,10 @@ class ResponsesMaker(Maker):
     blank = system = True
 
     def human(self, draw: st.DrawFn, text: str) -> Raw:
-        if draw(st.booleans()):
+        if draw(FLIP):
             return {"role": "user", "content": text}
         parts: list[Raw] = [{"type": "input_text", "text": text}]
-        if draw(st.integers(0, 4)) == 0:
+        if draw(ONE_IN_FIVE) == 0:
             parts.append({"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "detail": "auto"})
         return {"type": "message", "role": "user", "content": parts}
 
@@ -110,11 +119,11 @@ class ResponsesMaker(Maker):
 
     def _result(self, draw: st.DrawFn, id_: str, name: str, text: str, _: bool) -> Raw:
         kind = "custom_tool_call_output" if name == "search" else "function_call_output"
-        output = [{"type": "input_text", "text": text}] if draw(st.integers(0, 4)) == 0 else text
+        output = [{"type": "input_text", "text": text}] if draw(ONE_IN_FIVE) == 0 else text
         return {"type": kind, "call_id": id_, "output": output}
 
     def _before(self, draw: st.DrawFn) -> list[Raw]:
-        match draw(st.integers(0, 6)):
+        match draw(ONE_IN_SEVEN):
             case 0:
                 return [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAAB"}]
             case 1:
@@ -126,10 +135,10 @@ class AnthropicMaker(Maker):
     """anthropic: no blank text, results in user messages, one or several."""
 
     def human(self, draw: st.DrawFn, text: str) -> Raw:
-        if draw(st.booleans()):
+        if draw(FLIP):
             return {"role": "user", "content": text}
         blocks: list[Raw] = [{"type": "text", "text": text}]
-        if draw(st.integers(0, 4)) == 0:
+        if draw(ONE_IN_FIVE) == 0:
             source = {"type": "base64", "media_type": "image/png", "data": PNG}
             blocks.append({"type": "image", "source": source})
         return {"role": "user", "content": blocks}
@@ -146,17 +155,17 @@ class AnthropicMaker(Maker):
         blocks = [self._result(draw, *result) for result in results]
         if not blocks:
             return []
-        if draw(st.booleans()):
+        if draw(FLIP):
             return [{"role": "user", "content": blocks}]
         return [{"role": "user", "content": [block]} for block in blocks]
 
     def _result(self, draw: st.DrawFn, id_: str, _: str, text: str, is_error: bool) -> Raw:
-        content = [{"type": "text", "text": text}] if text and draw(st.booleans()) else text
+        content = [{"type": "text", "text": text}] if text and draw(FLIP) else text
         block: Raw = {"type": "tool_result", "tool_use_id": id_, "content": content}
         return {**block, "is_error": True} if is_error else block
 
     def _thinking(self, draw: st.DrawFn) -> list[Raw]:
-        if draw(st.integers(0, 3)):
+        if draw(ONE_IN_FOUR):
             return []
         return [{"type": "thinking", "thinking": "compare the tokens first", "signature": "EqQBCkYICxgC"}]
 
@@ -166,17 +175,17 @@ class GeminiMaker(Maker):
 
     def human(self, draw: st.DrawFn, text: str) -> Raw:
         parts: list[Raw] = [{"text": text}]
-        if draw(st.integers(0, 4)) == 0:
+        if draw(ONE_IN_FIVE) == 0:
             parts.append({"inlineData": {"mimeType": "image/png", "data": PNG}})
-        return {"role": "user", "parts": parts} if draw(st.integers(0, 4)) else {"parts": parts}
+        return {"role": "user", "parts": parts} if draw(ONE_IN_FIVE) else {"parts": parts}
 
     def reply(self, draw: st.DrawFn, text: str) -> list[Raw]:
         return [{"role": "model", "parts": [*self._thought(draw), {"text": text}]}]
 
     def calls(self, draw: st.DrawFn, calls: list[Call], text: str) -> list[Raw]:
         parts: list[Raw] = [*self._thought(draw), *([{"text": text}] if text else [])]
-        key = draw(st.sampled_from(["functionCall", "function_call"]))
-        signed = {"thoughtSignature": "AAEC"} if draw(st.booleans()) else {}
+        key = draw(CALL_KEY)
+        signed = {"thoughtSignature": "AAEC"} if draw(FLIP) else {}
         for id_, (name, arguments) in calls:
             parts.append({key: {"id": id_, "name": name, "args": arguments}, **signed})
             signed = {}
@@ -186,17 +195,17 @@ class GeminiMaker(Maker):
         parts = [self._result(draw, *result) for result in results]
         if not parts:
             return []
-        if draw(st.booleans()):
+        if draw(FLIP):
             return [{"role": "user", "parts": parts}]
         return [{"role": "user", "parts": [part]} for part in parts]
 
     def _result(self, draw: st.DrawFn, id_: str, name: str, text: str, is_error: bool) -> Raw:
-        key = draw(st.sampled_from(["functionResponse", "function_response"]))
+        key = draw(RESPONSE_KEY)
         answer: Raw = {"name": name, "response": {"error" if is_error else "output": text}}
-        return {key: {"id": id_, **answer} if draw(st.booleans()) else answer}
+        return {key: {"id": id_, **answer} if draw(FLIP) else answer}
 
     def _thought(self, draw: st.DrawFn) -> list[Raw]:
-        if draw(st.integers(0, 3)):
+        if draw(ONE_IN_FOUR):
             return []
         return [{"text": "compare the tokens first", "thought": True, "thoughtSignature": "AAEC"}]
 
@@ -216,7 +225,7 @@ class TextMaker(Maker):
     def calls(self, draw: st.DrawFn, calls: list[Call], text: str) -> list[Raw]:
         [(_, (name, arguments))] = calls
         if name == "bash":
-            label = draw(st.sampled_from(["", "bash", "mswea_bash_command"]))
+            label = draw(FENCE)
             action = f"```{label}\n{arguments['command']}\n```"
         else:
             told = [f"<parameter={key}>{value}</parameter>" for key, value in arguments.items()]
@@ -227,7 +236,7 @@ class TextMaker(Maker):
         return [{"role": "user", "content": text} for _, _, text, _ in results]
 
 
-MAKERS: dict[str, Callable[[], Maker]] = {
+MAKERS: dict[str, type[Maker]] = {
     "openai-chat": OpenAIMaker,
     "openai-responses": ResponsesMaker,
     "anthropic": AnthropicMaker,

@@ -1,13 +1,17 @@
-"""Hypothesis strategies for transcripts: lists of raw messages that `parse` accepts, as odd as real ones."""
+"""Hypothesis strategies for transcripts: lists of raw messages that `parse` accepts, as odd as real ones.
+
+Each strategy is built once: a transcript takes a hundred draws, and building cost more than drawing.
+"""
 
 from __future__ import annotations
 
 import copy
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.engine.makers import MAKERS, Maker, Raw
+from tests.engine.makers import FLIP, MAKERS, ONE_IN_TEN, Maker, Raw
 
 PHRASES = (
     "fix the login bug in src/auth/login.py",
@@ -41,6 +45,7 @@ IDS = ("call_1", "call_2", "call_3", "call_4")
 """Few, so that ids repeat within a transcript."""
 
 
+@cache
 def texts(*, blank: bool = False) -> st.SearchStrategy[str]:
     """Message texts: known phrases, arbitrary Unicode without surrogates; blank ones only where asked for."""
     anything = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -48,6 +53,7 @@ def texts(*, blank: bool = False) -> st.SearchStrategy[str]:
     return found if blank else found.filter(lambda text: bool(text.strip()))
 
 
+@cache
 def results(*, big: bool = False) -> st.SearchStrategy[str]:
     """Result texts; with `big` up to 20,000 characters, made by repetition so that they shrink fast."""
     lines = st.sampled_from(RESULTS)
@@ -56,6 +62,12 @@ def results(*, big: bool = False) -> st.SearchStrategy[str]:
         lambda line, size: (line * (1 + size // len(line)))[:size], st.sampled_from(RESULTS[1:]), st.integers(1, most)
     )
     return st.one_of(lines, long)
+
+
+TEXT_OR_NONE = st.one_of(st.just(""), texts())
+IDS_IN_ANY_ORDER = st.permutations(IDS)
+TOOL = st.sampled_from(TOOLS)
+CALLS = {most: st.integers(1, most) for most in {made.most_calls for made in MAKERS.values()}}
 
 
 @st.composite
@@ -78,38 +90,39 @@ def transcripts(
     """
     make = MAKERS[format_name]()
     messages: list[Raw] = []
-    if system and make.system and draw(st.booleans()):
+    if system and make.system and draw(FLIP):
         messages.append({"role": "system", "content": "You are a careful agent."})
     for _ in range(draw(st.integers(1, turns))):
         messages.append(make.human(draw, draw(texts(blank=make.blank))))
         for _ in range(draw(st.integers(0, 2))):
             messages += _group(draw, make, big=big, unanswered=unanswered, inside=inside)
-        if draw(st.booleans()):
+        if draw(FLIP):
             messages += make.reply(draw, draw(texts(blank=make.blank)))
-    if orphans and draw(st.booleans()):
+    if orphans and draw(FLIP):
         place = draw(st.integers(1, len(messages)))
         messages.insert(place, make.results(draw, [("orphan_1", "orphan", "left over", False)])[0])
     return messages
 
 
 def _group(draw: st.DrawFn, make: Maker, *, big: bool, unanswered: bool, inside: bool) -> list[Raw]:
-    count = draw(st.integers(1, make.most_calls))
-    ids = draw(st.permutations(IDS))[:count]
-    answered = [not unanswered or draw(st.integers(0, 9)) > 0 for _ in ids]
+    count = draw(CALLS[make.most_calls])
+    ids = draw(IDS_IN_ANY_ORDER)[:count]
+    answered = [not unanswered or draw(ONE_IN_TEN) > 0 for _ in ids]
     make.opened += answered.count(False)
     ids = [id_ if ok else f"open_{make.opened}_{id_}" for id_, ok in zip(ids, answered, strict=True)]
-    tools = [draw(st.sampled_from(TOOLS)) for _ in ids]
-    messages = make.calls(draw, list(zip(ids, tools, strict=True)), draw(st.one_of(st.just(""), texts())))
-    if inside and draw(st.integers(0, 9)) == 0:
+    tools = [draw(TOOL) for _ in ids]
+    messages = make.calls(draw, list(zip(ids, tools, strict=True)), draw(TEXT_OR_NONE))
+    if inside and draw(ONE_IN_TEN) == 0:
         messages.append(make.human(draw, draw(texts())))
     taken = [
-        (id_, tool, draw(results(big=big)), draw(st.booleans()))
+        (id_, tool, draw(results(big=big)), draw(FLIP))
         for id_, (tool, _), ok in zip(ids, tools, answered, strict=True)
         if ok
     ]
     return messages + make.results(draw, draw(st.permutations(taken)))
 
 
+@cache
 def json_values(*, most: int = 20) -> st.SearchStrategy[Any]:
     """Arbitrary JSON-like values, with what JSON does not have: NaN, lone surrogates, odd types."""
     scalars = st.one_of(
@@ -137,7 +150,7 @@ def damaged(draw: st.DrawFn, good: Any) -> Any:
     value = holder = copy.deepcopy(good)
     while True:
         key = draw(st.sampled_from(list(holder) if isinstance(holder, dict) else range(len(holder))))
-        if not isinstance(holder[key], dict | list) or not holder[key] or draw(st.booleans()):
+        if not isinstance(holder[key], dict | list) or not holder[key] or draw(FLIP):
             break
         holder = holder[key]
     holder[key] = draw(json_values(most=3))

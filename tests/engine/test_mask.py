@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from offturn_engine.mask import mask
@@ -53,6 +53,8 @@ def test_only_the_secret_is_replaced() -> None:
 
 
 @given(TEXTS)
+@example(f"DB_PASSWORD=correcthorseaws_secret_access_key = {MIXED}")
+@example(f"x {TOKENS['access token'][0]} = {MIXED}")
 def test_masking_again_changes_nothing(text: str) -> None:
     once = mask(text)
     assert mask(once.text).text == once.text

@@ -1,21 +1,23 @@
-"""`offturn worker` and `offturn local`: the processes that compact."""
+"""`offturn worker` and `offturn local`: the processes that compact. Only they load the servers they need."""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import structlog
 import typer
 
 from offturn_config.settings import load_worker_settings, unknown_variables
-from offturn_worker.app import Running, run_worker
 from offturn_worker.cli.options import StoreUrl, SummarizerName, named_as_given
 from offturn_worker.cli.output import out, say
 from offturn_worker.logs import configure_logging
 from offturn_worker.summarizers import build_for_worker
+
+if TYPE_CHECKING:
+    from offturn_worker.app import Running
 
 SNIPPET = """
 import asyncio, offturn
@@ -35,6 +37,8 @@ log = structlog.get_logger(__name__)
 
 def worker(store: StoreUrl = None, summarizer: SummarizerName = None) -> None:
     """Run one worker process until SIGTERM or Ctrl-C. Settings: OFFTURN_* variables, see docs/settings.md."""
+    from offturn_worker.app import run_worker
+
     with named_as_given(store_url=store, summarizer=summarizer):
         settings = load_worker_settings(store_url=store, summarizer=summarizer)
         configure_logging(level=settings.log_level, style=settings.log_format)
@@ -48,6 +52,8 @@ def local(
     summarizer: SummarizerName = None,
 ) -> None:
     """An embedded Valkey and one worker, for a laptop. Ctrl-C stops both; the data stays."""
+    from offturn_worker.app import run_worker
+
     folder = data.expanduser().resolve()
     url = f"embedded://{folder}"
     with named_as_given(summarizer=summarizer):

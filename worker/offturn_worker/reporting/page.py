@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from typing import TYPE_CHECKING
 
 from offturn_engine.ranges import label
 from offturn_engine.report import Report
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 CONCESSIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -63,6 +65,8 @@ def html(report: Report, *, title: str, policy: str, outcome: str, notes: tuple[
 
 
 def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # here: few commands draw, and all start with this
+
     made = Environment(
         loader=PackageLoader("offturn_worker.reporting", "."),
         autoescape=True,

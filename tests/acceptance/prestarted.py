@@ -1,0 +1,68 @@
+"""A process that has imported what `offturn` imports, and becomes it: one fork for each command it is sent.
+
+Most of a short command is the start of Python and the imports, which are the same each time. A command here is a process
+of its own, with its own arguments, environment, folder and standard streams; it imports the command line itself, which
+looks at them. argv: the number of a socket. To it come a size and three file descriptors, then JSON of that size; from
+it a process id, and then an exit code.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import random
+import socket
+import sys
+from typing import Any
+
+import anthropic  # noqa: F401 -- imported by some commands, as what follows
+import genai_prices  # noqa: F401
+import jinja2  # noqa: F401
+import openai  # noqa: F401
+
+import offturn_worker.app
+import offturn_worker.cli  # noqa: F401
+from offturn.__main__ import main
+
+NUMBER = 4  # bytes
+
+
+def serve(link: socket.socket) -> int:
+    """Until the other side closes; what the command gives, in the process that becomes one."""
+    while True:
+        size, given, _, _ = socket.recv_fds(link, NUMBER, 3)
+        if not size:
+            return 0
+        told = link.recv(int.from_bytes(size, "little"), socket.MSG_WAITALL)
+        if not (pid := os.fork()):
+            link.close()
+            return become(json.loads(told), given)
+        for fd in given:
+            os.close(fd)
+        link.sendall(pid.to_bytes(NUMBER, "little", signed=True))
+        _, status = os.waitpid(pid, 0)
+        link.sendall(os.waitstatus_to_exitcode(status).to_bytes(NUMBER, "little", signed=True))
+
+
+def become(told: dict[str, Any], given: list[int]) -> int:
+    """`python -m offturn`, with these arguments, variables, folder and streams."""
+    for number, fd in enumerate(given):
+        os.dup2(fd, number)
+        os.close(fd)
+    os.chdir(told["cwd"])
+    os.environ.clear()
+    os.environ.update(told["variables"])
+    sys.argv[1:] = told["arguments"]
+    for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+        was = getattr(sys, name)
+        setattr(sys, name, open(number, mode, encoding=was.encoding, errors=was.errors, closefd=False))  # noqa: SIM115
+    random.seed()
+    return main()
+
+
+if __name__ == "__main__":
+    for name in [name for name in sys.modules if name.startswith("offturn_worker.cli")]:
+        del sys.modules[name]
+    gc.freeze()
+    sys.exit(serve(socket.socket(fileno=int(sys.argv[1]))))
