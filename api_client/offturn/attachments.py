@@ -14,7 +14,8 @@ from offturn_engine.messages import Json, RawMessage
 
 Attachments: TypeAlias = Mapping[str, Json] | Callable[[str], Json | Awaitable[Json]]
 """From a reference, `attachment://KEY`, to what the provider takes in its place: a text (a data URL, an address), or the
-object that holds it (Anthropic's `source`). None, LookupError and OSError say that it is not to be had."""
+object that holds it (Anthropic's `source`). None, LookupError and OSError say that it is not to be had; so does an async
+function that takes longer than the client's `timeout`."""
 
 MISSING = "{} could not be had: a line of text stands for each"
 
@@ -28,21 +29,23 @@ def checked_attachments(attachments: object) -> None:
 
 
 async def fetched(
-    attachments: Attachments | None, messages: Sequence[RawMessage]
+    attachments: Attachments | None, messages: Sequence[RawMessage], seconds: float
 ) -> tuple[dict[str, Json], tuple[str, ...]]:
-    """The value of each reference in the messages, None for what is not to be had; and the warning for those."""
+    """The value of each reference in the messages, None for what is not to be had in time; and the warning for those."""
     if attachments is None:
         return {}, ()
     wanted = references(messages)
-    values = dict(zip(wanted, await asyncio.gather(*(_value(attachments, one) for one in wanted)), strict=True))
+    values = dict(
+        zip(wanted, await asyncio.gather(*(_value(attachments, one, seconds) for one in wanted)), strict=True)
+    )
     missing = sum(value is None for value in values.values())
     return values, (MISSING.format(several(missing, "attachment")),) if missing else ()
 
 
-async def _value(attachments: Attachments, reference: str) -> Json:
+async def _value(attachments: Attachments, reference: str, seconds: float) -> Json:
     try:
         found = attachments[reference] if isinstance(attachments, Mapping) else attachments(reference)
-        value = await found if isawaitable(found) else found
+        value = await asyncio.wait_for(found, seconds) if isawaitable(found) else found
     except (LookupError, OSError):
         return None
     if value is not None and not isinstance(value, str | Mapping):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.request_options import sets_breakpoints
-from offturn.showing import Room, room, show
+from offturn.showing import Room, calibration, room, show
 from offturn.view import Options, View
 from offturn_config.errors import InvalidSetting
 from offturn_engine.crossing import convert
@@ -26,15 +26,17 @@ def checked_format(name: object) -> str | None:
 
 
 async def show_as_asked(cache: Cache, config: SessionConfig, options: Options, *, offline: bool = False) -> View:
-    """The view, in the format that was asked for. Raises what `show` raises.
+    """The view, in the format and for the model that were asked for. Raises what `show` raises.
 
     Another format has other frames and notations, so what fits in one may not in the other: the session's view gives
     way until it does.
     """
+    options = replace(options, model=None if options.model == config.model else options.model)
+    config = replace(config, model=options.model or config.model)
     if options.format is None or options.format == config.format:
         return await show(cache, config, replace(options, format=None), offline=offline)
     target = get(options.format, config.policy.trigger.estimator)
-    space = room(config, config.calibration(cache.meta.calibration if cache.meta else None), target, options)
+    space = room(config, calibration(cache, config, options), target, options)
     asked, over = options, 0
     for _ in range(TRIES):
         own = await show(cache, config, asked, offline=offline)

@@ -42,7 +42,7 @@ class Holding(Appending):
             with self._shrinking.doubting(config, options):
                 view = await show_as_asked(cache, config, replace(options, allowed=None), offline=bool(stale))
             limited = (DOUBTED.format(options.allowed, view.limit),)
-        attachments, missing = await fetched(self._attachments, view.messages)
+        attachments, missing = await fetched(self._attachments, view.messages, self._connector.timeout)
         same = 0
         for old, new in zip(self._last.messages if self._last else (), view.messages, strict=False):
             if old != new:

@@ -9,6 +9,7 @@ from typing import Any
 
 from offturn.away import Away
 from offturn.cache import Cache
+from offturn.config import checked_model
 from offturn.crossing import checked_format
 from offturn.entries import Ids, Prepared, prepare
 from offturn.errors import Conflict, InvalidMessage, Moved, StoreFull, StoreUnavailable
@@ -45,6 +46,7 @@ class Mirroring(Away, Moving):
         ids: Ids | None = None,
         usage: Any = None,
         partial: bool = False,
+        model: str | None = None,
         window: int | None = None,
         max_output: int | None = None,
         format: str | None = None,  # noqa: A002 -- the public contract
@@ -65,7 +67,7 @@ class Mirroring(Away, Moving):
         messages, and one that is missing in the middle leaves the path.
         partial: the list holds only your newest messages. It goes on where it overlaps with the session, the longest
         overlap counts, and what is older stays. Messages that repeat can only be told apart by ids.
-        hold, format: as in `view`; the list itself is in the session's own format.
+        model, hold, format: as in `view`; the list itself is in the session's own format.
         Raises Conflict, naming the message and the remedy, where messages would leave the path that this handle has not
         seen yet (recorded by another process, or before this handle was opened: call `view`, then mirror again); where a
         list without ids or `partial` starts in the middle of the session; for a summary of another session. Raises
@@ -73,7 +75,12 @@ class Mirroring(Away, Moving):
         messages are recorded, put the answer that `view` speaks of into the list too.
         """
         options = Options(
-            window=window, max_output=max_output, format=checked_format(format), system=system, tools=tools
+            model=checked_model(model),
+            window=window,
+            max_output=max_output,
+            format=checked_format(format),
+            system=system,
+            tools=tools,
         )
         seconds = checked_hold(hold)
         try:

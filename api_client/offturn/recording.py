@@ -76,7 +76,7 @@ class Measured:
                 event=_event(measured, view),
                 warnings=(BEYOND.format(measured.input_tokens, largest),),
             )
-        if view is not None and view.estimate and view.options.format is None:
+        if view is not None and view.estimate and view.options.format is None and view.options.model is None:
             known = known.observe(view.estimate, measured.input_tokens, view.declared)
         return cls(
             calibration=known.model_dump_json(),

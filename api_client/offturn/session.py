@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from offturn import inspecting
+from offturn.config import checked_model
 from offturn.crossing import checked_format
 from offturn.deadline import one_call
 from offturn.entries import listed, prepare
@@ -68,6 +69,7 @@ class Session(Mirroring, Redacting):
     async def view(
         self,
         *,
+        model: str | None = None,
         window: int | None = None,
         max_output: int | None = None,
         format: str | None = None,  # noqa: A002 -- the public contract
@@ -78,7 +80,9 @@ class Session(Mirroring, Redacting):
     ) -> View:
         """What to send next. It always fits, and never waits for a worker unless `hold` says so.
 
-        window, max_output: tokens of another model for this call; what is given up for it is not committed.
+        model: another one for this call: its family's estimates count, an item that only the session's may read is left
+        out, and usage of such a call does not calibrate. window, max_output: its tokens; what is given up for it is not
+        committed.
         format: of another provider's API for this call. Words and calls with their results go over; `View.warnings`
         counts what could not (reasoning, items only their provider can read, media the format cannot hold). Usage of
         such a call does not calibrate estimates.
@@ -95,6 +99,7 @@ class Session(Mirroring, Redacting):
         if generation is not None:
             _check_generation(generation)
         options = Options(
+            model=checked_model(model),
             window=window,
             max_output=max_output,
             format=checked_format(format),

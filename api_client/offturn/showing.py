@@ -83,19 +83,24 @@ def room(config: SessionConfig, calibration: Calibration, fmt: Format, options: 
     return Room(sized, calibration.model_copy(update={"overhead": overhead}), limit, declared)
 
 
+def calibration(cache: Cache, config: SessionConfig, options: Options) -> Calibration:
+    """What usage has taught of the session's model; of another one what its family begins with."""
+    known = cache.meta.calibration if cache.meta and options.model is None else None
+    return config.calibration(known)
+
+
 async def show(cache: Cache, config: SessionConfig, options: Options, *, offline: bool = False) -> View:
     """The view of what the cache holds; `offline`: without a store to write to.
 
     Raises CannotFit, InvalidPolicy, and Refused for a generation not kept.
     """
-    calibration = config.calibration(cache.meta.calibration if cache.meta else None)
-    space = room(config, calibration, cache.fmt, options)
+    space = room(config, calibration(cache, config, options), cache.fmt, options)
     if options.generation is None and not offline and _may_adopt(cache, config):
         with suppress(StoreFull):  # what is in force is still a view
             await _adopt(cache)
     shadow = config.adopt == "never"
     own = options.generation is None and options.window in (None, config.window) and not (shadow or offline)
-    own = own and options.format is None  # what only a notation of another format needs is for this call
+    own = own and options.format is None and options.model is None  # what only another one needs is for this call
     tries = EMERGENCY_TRIES if own else 0
     if own and options.urgent:
         await _relieve(cache, space, options)

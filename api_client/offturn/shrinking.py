@@ -101,7 +101,7 @@ class Shrinking:
 def count_of(said: Overflow, sent: View) -> int | None:
     """The provider's count, where it can be that of this view alone. Another would leave later views no room for good."""
     whole = sent.estimate + sent.declared
-    if sent.options.format is not None:  # of a request in another format than the session's
+    if sent.options.format is not None or sent.options.model is not None:  # not the session's: it counts otherwise
         return None
     return said.tokens if said.tokens and said.tokens <= FACTOR_MOST * whole else None
 

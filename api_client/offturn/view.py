@@ -28,10 +28,11 @@ class Options:
     """What one call asks for; None: as the session has it. `generation`: show this one, adopt nothing.
 
     `urgent`: give way at the hard level already, not only where it does not fit.
-    `lead`: the host's own leading system messages, which go out in place of the recorded ones.
+    `model`: another than the session's. `lead`: the host's own leading system messages, which go out in place of the recorded ones.
     `allowed`: real tokens of a request, as the provider has it; `most`: estimate of the messages.
     """
 
+    model: str | None = None
     window: int | None = None
     max_output: int | None = None
     format: str | None = None
@@ -107,7 +108,7 @@ class View:
 
         They are copies: set cache markers in them as you like, where the policy sets none.
         """
-        messages: Sequence[RawMessage] = resolved(self.messages, self.attachments)
+        messages: Sequence[RawMessage] = resolved(self.messages, self.attachments, self.format)
         if self.opaque is not None and self.format == Anthropic.name:
             block = {"role": "assistant", "content": [json.loads(self.opaque.data)]}
             messages = [block, *messages[self.opaque_at + 1 :]]
@@ -126,7 +127,7 @@ class View:
         """
         if self.format != OpenAIChat.name:
             raise InvalidSetting(f"a view in format {self.format!r}: use kwargs()")
-        before, after = resolved(self.messages, self.attachments), list[RawMessage]()
+        before, after = resolved(self.messages, self.attachments, self.format), list[RawMessage]()
         own: list[Json] = []
         if self.opaque is not None:
             before, after = before[: self.opaque_at], [*before[self.opaque_at + 1 :]]

@@ -23,10 +23,11 @@ By what its first 200 records hold, never by its name. Readers are asked from th
 general, and the first that knows a record for its own takes the file; the file's first lines decide, so a file that holds two formats
 is refused at the first line that does not belong, with its number. `--format NAME` skips the asking: {names}.
 
-A file may be JSON, JSON lines, or an SQLite database of OpenCode; `-` reads standard input. It is read as a stream,
-several times where the layout asks for it, in bounded memory: a line of more than {longest} MB, and a
-conversation of more than {largest} MB, are refused with the line's number. Lines that a host broke off while it wrote
-are skipped and counted; text that is not UTF-8 is refused with its line.
+A file may be JSON, JSON lines, the SQLite database of OpenCode, an `.eval` archive of Inspect, or the folder in which
+OpenHands' SDK keeps a conversation; `-` reads standard input. It is read as a stream, several times where the layout
+asks for it, in bounded memory: a line of more than {longest} MB, and messages of more than {largest} MB, are refused with
+the number of the line or message, and with what helps. Lines that a host broke off while it wrote are skipped and
+counted; text that is not UTF-8 is refused with its line, a packed file with what it is.
 
 ## What is read
 The live branch of a session, each message once. What a host keeps beside messages (screen events, snapshots, repeated
@@ -65,6 +66,7 @@ COMPACTIONS = {
     "gemini-cli": ("gemini", "a history that was replaced by a summary"),
     "qwen-code": ("gemini", "records of chat compression"),
     "openhands": ("openai-chat", "condensations with a summary"),
+    "openhands-v1": ("openai-chat", "condensations with a summary"),
     "swe-agent, tau2, inspect, taubench": ("openai-chat", "none"),
     "text-observation, anthropic, gemini, openai-chat": ("the same", "none: what stands there are messages"),
 }

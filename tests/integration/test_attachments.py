@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -71,6 +72,22 @@ async def test_what_is_not_to_be_had_is_a_line_of_text_and_a_warning(client: Com
     assert BYTES in str(view.kwargs())
     assert view.warnings == ("1 attachment could not be had: a line of text stands for each",)
     assert get(fmt).problems(view.kwargs()["messages"]) == []
+
+
+async def test_an_attachment_that_takes_too_long_is_not_waited_for(valkey_url: str) -> None:
+    async def fetch(reference: str) -> Any:
+        if reference == KEY:
+            await asyncio.Event().wait()
+        return value("openai-chat")
+
+    async with CompactionClient.from_url(valkey_url, timeout=0.5) as client:
+        session = client.session("slow", format="openai-chat", window=16_000, attachments=fetch)
+        await session.record(shown("openai-chat", KEY, "attachment://fast"))
+        view = await session.view()
+
+    assert f"[attachment {KEY} could not be had]" in str(view.kwargs())
+    assert BYTES in str(view.kwargs())
+    assert view.warnings == ("1 attachment could not be had: a line of text stands for each",)
 
 
 async def test_without_a_resolver_references_go_out_as_they_are(client: CompactionClient) -> None:

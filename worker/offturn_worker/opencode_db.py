@@ -13,6 +13,8 @@ from offturn_engine.messages import Json
 
 MAGIC = b"SQLite format 3\0"
 """How every SQLite file begins."""
+EXPORT = "give the one session that you need: `opencode export SESSION > FILE`"
+"""What helps where all of them do not fit."""
 
 
 def lines(database: Path) -> Lines:

@@ -11,6 +11,7 @@
     gemini-cli        sessions of Gemini CLI (JSON, or JSON lines with corrections)
     qwen-code         sessions of Qwen Code (JSON lines)
     openhands         OpenHands' events: a list, or the history of each object
+    openhands-v1      events of OpenHands' SDK: the files of a conversation's folder, as lines
     swe-agent         SWE-agent's trajectories
     tau2              tau2 results: an object with simulations
     inspect           Inspect's logs as JSON: an object with samples
@@ -41,12 +42,13 @@ from offturn_engine.files import (
     kimi,
     opencode,
     openhands,
+    openhands_v1,
     pi,
     qwen_code,
     swe_agent,
     tau2,
 )
-from offturn_engine.files.conversation import Boundary, Conversation, Earlier, UnreadableFile
+from offturn_engine.files.conversation import Boundary, Conversation, Earlier, TooLarge, UnreadableFile
 from offturn_engine.files.reader import Reader
 from offturn_engine.files.source import LARGEST_CONVERSATION, LONGEST, Data, Lines, Source
 from offturn_engine.files.writing import written
@@ -61,6 +63,7 @@ __all__ = [
     "Data",
     "Earlier",
     "Lines",
+    "TooLarge",
     "UnreadableFile",
     "detect",
     "read",
@@ -80,6 +83,7 @@ READERS: tuple[Reader, ...] = (
     opencode.READER,
     gemini_cli.READER,
     qwen_code.READER,
+    openhands_v1.READER,
     openhands.READER,
     swe_agent.READER,
     tau2.READER,
@@ -91,7 +95,9 @@ READERS: tuple[Reader, ...] = (
     chats.OPENAI_CHAT,
 )
 """The first that recognises a file reads it: the most particular layouts stand first."""
-LOGS = frozenset({"claude-code", "pi", "codex", "copilot", "kimi", "opencode", "gemini-cli", "qwen-code"})
+LOGS = frozenset(
+    {"claude-code", "pi", "codex", "copilot", "kimi", "opencode", "gemini-cli", "qwen-code", "openhands-v1"}
+)
 """Logs of one host each, as JSON lines that say of themselves what they are."""
 NAMES = tuple(reader.name for reader in READERS)
 
@@ -128,8 +134,8 @@ def _of_another(reader: Reader, value: Json) -> str:
         return ""
     others = (other for other in READERS if other.name in LOGS and other.recognise([value]))
     other = next(others, None)
-    told = f"a record of {other.name} in a file of {reader.name}" if other else ""
-    return f"{told}: give one session's file, or name its --format" if told else ""
+    what = f"a record of {other.name}" if other else "a message of a chat" if chats.is_bare(value) else ""
+    return f"{what} in a file of {reader.name}: give one session's file, or name its --format" if what else ""
 
 
 def _recognised(head: Sequence[Json]) -> tuple[Reader, str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from offturn_engine import formats
-from offturn_engine.files.assembling import Dialect, assemble
-from offturn_engine.files.conversation import Conversation, Item, Notes, Said, UnreadableFile
+from offturn_engine.files.assembling import Dialect, assemble, each_repaired
+from offturn_engine.files.conversation import Conversation, Item, Notes, Said
 from offturn_engine.messages import Json, RawMessage
 
 ROLES = ("system", "user", "assistant")
@@ -35,12 +34,7 @@ def _is_system(item: Item) -> bool:
 
 
 def _repair(found: Sequence[Said], notes: Notes) -> list[tuple[int, Said]]:
-    kept: list[tuple[int, Said]] = []
-    for i, said in enumerate(found):
-        if not isinstance(said.raw, dict):
-            raise UnreadableFile(f"{said.place} is a {type(said.raw).__name__}, not an object with a role")
-        if (raw := _repaired(said.raw, notes)) is not None:
-            kept.append((i, replace(said, raw=raw)))
+    kept = each_repaired(found, notes, _repaired, "an object with a role")
     _give_ids([said.raw["content"] for _, said in kept if isinstance(said.raw["content"], list)], notes)
     return kept
 

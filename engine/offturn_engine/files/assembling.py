@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
-from offturn_engine.files.conversation import Boundary, Conversation, Earlier, Item, Notes, Said
+from offturn_engine.files.conversation import Boundary, Conversation, Earlier, Item, Notes, Said, UnreadableFile
 from offturn_engine.files.pairing import MakeCall, Numbered, closed
+from offturn_engine.files.source import refuse_larger, size_of
 from offturn_engine.formats import Format
-from offturn_engine.messages import Json
+from offturn_engine.messages import Json, RawMessage
 
+BESIDE = 128  # bytes a message counts beside its texts: what is made of it takes room, however short it is
 NOT_RECORDED = "[what was said before this was not recorded]"
 
 Repair: TypeAlias = Callable[[Sequence[Said], Notes], list[tuple[int, Said]]]
@@ -31,6 +33,7 @@ def assemble(
     items: Sequence[Item], dialect: Dialect, *, title: str, system: Json, source: str, notes: Notes
 ) -> Conversation:
     """A conversation of these messages, repaired. Raises UnreadableFile naming the place and the field."""
+    _refuse_larger(items)
     places = [i for i, item in enumerate(items) if isinstance(item, Said)]
     found = [item for item in items if isinstance(item, Said)]
     repaired = [Numbered(places[i], said) for i, said in dialect.repair(found, notes)]
@@ -48,6 +51,29 @@ def assemble(
         reported={i: said.reported for i, (_, said) in enumerate(made) if said.reported},
         earlier=tuple(_earlier(i, item, order, by_key) for i, item in enumerate(items) if isinstance(item, Boundary)),
     )
+
+
+def each_repaired(
+    found: Sequence[Said], notes: Notes, repair: Callable[[dict[str, Any], Notes], RawMessage | None], expected: str
+) -> list[tuple[int, Said]]:
+    """Each message by itself, without those of which nothing is left. Raises UnreadableFile, naming what was expected, for
+    what is no object."""
+    kept: list[tuple[int, Said]] = []
+    for i, said in enumerate(found):
+        if not isinstance(said.raw, dict):
+            raise UnreadableFile(f"{said.place} is a {type(said.raw).__name__}, not {expected}")
+        if (raw := repair(said.raw, notes)) is not None:
+            kept.append((i, replace(said, raw=raw)))
+    return kept
+
+
+def _refuse_larger(items: Sequence[Item]) -> None:
+    """Whatever a file was, one JSON value or lines: its messages fit into the memory promised."""
+    size = 0
+    for item in items:
+        if isinstance(item, Said):
+            size += size_of(item.raw) + BESIDE
+            refuse_larger(size, item.place)
 
 
 def _opened(made: list[Numbered], format_: Format, notes: Notes) -> list[Numbered]:

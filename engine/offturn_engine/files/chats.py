@@ -8,7 +8,8 @@ from dataclasses import replace
 from offturn_engine.files import anthropic, gemini, openai_chat, text_observation
 from offturn_engine.files.conversation import Conversation, Layout, Notes, Said, UnreadableFile
 from offturn_engine.files.reader import Reader, objects
-from offturn_engine.files.source import Source
+from offturn_engine.files.source import Record, Source
+from offturn_engine.files.values import fields
 from offturn_engine.messages import Json
 
 TITLES = ("title", "id", "session_id", "conversation_id", "instance_id")
@@ -23,29 +24,31 @@ BLOCKS = frozenset(
 def _reads(make: Callable[..., Conversation], name: str) -> Callable[[Source], list[Conversation]]:
     """One conversation, or several where the records are objects with `messages`, or lists."""
 
-    def conversation(messages: Sequence[Json], wrapper: dict[str, Json], notes: Notes, layout: Layout) -> Conversation:
+    def conversation(
+        messages: Sequence[Record], wrapper: dict[str, Json], notes: Notes, layout: Layout
+    ) -> Conversation:
         for field in BESIDE:
             notes.count(f"{field} beside the messages not read", int(field in wrapper))
         title = next((str(wrapper[key]) for key in TITLES if isinstance(wrapper.get(key), str | int)), "")
         system = wrapper.get("system") or wrapper.get("system_prompt") or None
         notes.count("system prompt beside the messages, not part of the transcript", int(system is not None))
-        items = [Said(raw=raw, place=f"message {i}") for i, raw in enumerate(messages)]
+        items = [Said(raw=raw, place=place) for raw, place in messages]
         made = make(items, title=title, system=system, source=name, notes=notes)
         return replace(made, layout=layout, wrapper={**wrapper, "messages": None} if wrapper else {})
 
     def conversations(source: Source) -> list[Conversation]:
         records = list(source.records())
         if any(map(_is_message, objects([record.value for record in records]))):
-            layout: Layout = "lines" if source.is_lines else "list"
-            return _filled([conversation([record.value for record in records], {}, source.notes, layout)])
+            told = records if source.is_lines else _numbered([record.value for record in records])
+            return _filled([conversation(told, {}, source.notes, "lines" if source.is_lines else "list")])
         found = []
         for value, place in records:
             messages = value.get("messages") if isinstance(value, dict) else value
             if not isinstance(messages, list):
                 raise UnreadableFile(f"{place}: neither a message, a list, nor an object with messages")
             notes = source.notes if len(records) == 1 else Notes()
-            is_object = isinstance(value, dict)
-            found.append(conversation(messages, value if is_object else {}, notes, "object" if is_object else "list"))
+            wrapper = fields(value)
+            found.append(conversation(_numbered(messages), wrapper, notes, "object" if wrapper else "list"))
         return _filled(found)
 
     return conversations
@@ -58,9 +61,18 @@ def _taubench(source: Source) -> list[Conversation]:
         if not isinstance(value, dict) or not isinstance(value.get("traj"), list):
             raise UnreadableFile(f"{place}, field 'traj': must be a list of messages")
         title = f"task {value.get('task_id', i)}" + (f", trial {value['trial']}" if value.get("trial") else "")
-        items = [Said(raw=raw, place=f"message {n}") for n, raw in enumerate(value["traj"])]
+        items = [Said(raw=raw, place=at) for raw, at in _numbered(value["traj"])]
         found.append(openai_chat.conversation(items, title=title, system=None, source="taubench", notes=Notes()))
     return _filled(found)
+
+
+def _numbered(messages: Sequence[Json]) -> list[Record]:
+    return [Record(raw, f"message {i}") for i, raw in enumerate(messages)]
+
+
+def is_bare(value: Json) -> bool:
+    """Is it a message of a chat and nothing else, as no host writes one into its log?"""
+    return isinstance(value, dict) and "role" in value and "content" in value and "type" not in value
 
 
 def _filled(found: list[Conversation]) -> list[Conversation]:

@@ -15,6 +15,17 @@ class UnreadableFile(OffturnError):
     """A file that is no transcript offturn knows, or a broken one. The message names the line or field."""
 
 
+class TooLarge(UnreadableFile):
+    """A file that would not fit into the memory promised. remedy: what helps where it can be split by lines."""
+
+    remedy = "split the file there and give the part that you need"
+
+    def __init__(self, problem: str) -> None:
+        """problem: where it gets too large, and by how much."""
+        super().__init__(f"{problem}: {self.remedy}")
+        self.problem = problem
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
     """A message as a reader found it, in the raw form of the conversation's format; repairs come later.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from offturn_engine import formats
-from offturn_engine.files.assembling import Dialect, assemble
-from offturn_engine.files.conversation import Conversation, Item, Notes, Said, UnreadableFile
+from offturn_engine.files.assembling import Dialect, assemble, each_repaired
+from offturn_engine.files.conversation import Conversation, Item, Notes, Said
 from offturn_engine.messages import Json, RawMessage
 
 
@@ -22,13 +21,7 @@ def _call(call_id: str, name: str) -> RawMessage:  # noqa: ARG001 -- a response 
 
 
 def _repair(found: Sequence[Said], notes: Notes) -> list[tuple[int, Said]]:
-    kept: list[tuple[int, Said]] = []
-    for i, said in enumerate(found):
-        if not isinstance(said.raw, dict):
-            raise UnreadableFile(f"{said.place} is a {type(said.raw).__name__}, not a content with parts")
-        if (raw := _repaired(said.raw, notes)) is not None:
-            kept.append((i, replace(said, raw=raw)))
-    return kept
+    return each_repaired(found, notes, _repaired, "a content with parts")
 
 
 def _repaired(raw: dict[str, Any], notes: Notes) -> RawMessage | None:

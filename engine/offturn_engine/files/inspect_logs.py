@@ -21,6 +21,23 @@ DEEPEST = 50  # levels of a message that are looked through for attachments
 KEPT = ("role", "tool_call_id")
 
 
+def counted_only(sample: Json) -> Json:
+    """A sample with no more of its events than the tokens they tell of."""
+    if not isinstance(sample, dict):
+        return sample
+    kept = ("id", "epoch", "messages", "attachments")
+    told = [{"output": _told(fields(event.get("output")))} for event in objects(listed(sample.get("events")))]
+    return {key: sample[key] for key in kept if key in sample} | {
+        "events": [event for event in told if event["output"]]
+    }
+
+
+def _told(output: Mapping[str, Any]) -> dict[str, Json]:
+    ids = [fields(choice.get("message")).get("id") for choice in objects(listed(output.get("choices")))]
+    named: list[Json] = [{"message": {"id": id_}} for id_ in ids]
+    return {"choices": named, "usage": output["usage"]} if output.get("usage") else {}
+
+
 def _conversation(one: Listed, notes: Notes) -> Conversation:
     sample = one.holder
     attachments = fields(sample.get("attachments"))

@@ -34,8 +34,9 @@ class _Session:
 class _Sessions:
     """The sessions of a file by their ids, in order of first appearance."""
 
-    def __init__(self, notes: Notes) -> None:
-        self.notes = notes
+    def __init__(self, source: Source) -> None:
+        self.notes = source.notes
+        self._keep = source.keep
         self.found: dict[str, _Session] = {}
         self._session_of: dict[str, str] = {}  # by message id
 
@@ -78,7 +79,7 @@ class _Sessions:
         elif isinstance(properties.get("part"), dict):
             self._part(properties["part"], place)
         elif kind == "message.part.delta":
-            self._delta(properties)
+            self._delta(properties, place)
         elif kind == "message.removed":
             session = self.found.get(str(properties.get("sessionID")), _Session())
             session.messages.pop(str(properties.get("messageID")), None)
@@ -95,17 +96,20 @@ class _Sessions:
         session = _text(info.get("sessionID"), place, "sessionID")
         self._session_of[id_] = session
         self._message(id_, place).info = info
+        self._keep(info, place)
 
     def _part(self, part: Mapping[str, Any], place: str) -> None:
         owner = _text(part.get("messageID"), place, "messageID")
         if owner not in self._session_of:
             self._session_of[owner] = _text(part.get("sessionID"), place, "sessionID")
-        self._message(owner, place).parts[_text(part.get("id"), place, "id")] = _slim(part)
+        kept = self._message(owner, place).parts[_text(part.get("id"), place, "id")] = _slim(part)
+        self._keep(kept, place)
 
-    def _delta(self, properties: Mapping[str, Any]) -> None:
+    def _delta(self, properties: Mapping[str, Any], place: str) -> None:
         part, name = self._parts(properties).get(str(properties.get("partID"))), str(properties.get("field"))
         if part is not None and isinstance(properties.get("delta"), str):
             part[name] = f"{part.get(name) or ''}{properties['delta']}"
+            self._keep(properties["delta"], place)
 
     def _parts(self, properties: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         session = self.found.get(str(properties.get("sessionID")), _Session())
@@ -122,8 +126,8 @@ class _Sessions:
 
 def _conversations(source: Source) -> list[Conversation]:
     """A conversation for each session with messages: each main one, then its sub-agents."""
-    sessions = _Sessions(source.notes)
-    for value, place in source.records(skip_broken=True):
+    sessions = _Sessions(source)
+    for value, place in source.records(skip_broken=True, kept=False):
         sessions.take(value, place)
     filled = {id_: session for id_, session in sessions.found.items() if session.messages}
     found = [_conversation(id_, filled, source.notes if len(filled) == 1 else Notes()) for id_ in _ordered(filled)]

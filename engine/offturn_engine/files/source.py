@@ -9,7 +9,7 @@ from io import BytesIO
 from itertools import islice
 from typing import NamedTuple, NoReturn, TypeAlias
 
-from offturn_engine.files.conversation import Notes, UnreadableFile
+from offturn_engine.files.conversation import Notes, TooLarge, UnreadableFile
 from offturn_engine.messages import Json
 
 Lines: TypeAlias = Callable[[], Iterable[bytes | str]]
@@ -24,9 +24,15 @@ LARGEST_CONVERSATION = 16 * 2**20
 MOST_RECORDS = 200_000  # of one file: a reader remembers a little of each
 HEAD = 200  # records a format is recognised by
 MOST_BROKEN = 20  # lines that a host broke off while it wrote; a file with more of them is something else
-SPLIT = "split the file there and give the part that you need"
+MOST_VALUES = 1_000_000  # of one line or file that is one JSON value: a small one takes many times its bytes
 COMMENTS = ("#", "//")
+DEEP = "nested too deeply"
+TOO_MANY_DIGITS = "a number has more digits than Python reads"
 CUT_SHORT = "last line cut short, skipped"
+UTF_16 = "the file is UTF-16: convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"
+PACKED = {b"PK\x03\x04": "a zip archive", b"\x1f\x8b": "packed by gzip", b"\x28\xb5\x2f\xfd": "packed by zstd"}
+"""What files begin with that hold others."""
+_STRING_OR_VALUE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{,]', re.DOTALL)
 _BLANK = re.compile(r"\s*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -61,6 +67,7 @@ class Source:
         """
         if self._document is not None:
             for i, value in enumerate(self._document):
+                _refuse_more(i + 1, f"record {i}")
                 yield Record(value, f"record {i}")
             return
         notes = Notes() if self._told else self.notes
@@ -73,15 +80,14 @@ class Source:
                 notes.count("comment lines skipped")
                 continue
             try:
-                value = _parsed(line)
+                value = _parsed(line, f"line {number}")
             except ValueError:
                 bad.append(number)
                 continue
             size, count = size + len(line), count + 1
             if kept:
-                _refuse_larger(size, f"line {number}")
-            if count > MOST_RECORDS:
-                raise UnreadableFile(f"line {number}: there are more than {MOST_RECORDS:,} records: {SPLIT}")
+                refuse_larger(size, f"line {number}")
+            _refuse_more(count, f"line {number}")
             if self._foreign and not self._told and (why := self._foreign(value)):
                 raise UnreadableFile(f"line {number}: {why}")
             yield Record(value, f"line {number}")
@@ -93,8 +99,8 @@ class Source:
 
     def keep(self, value: Json, place: str) -> None:
         """Count what a reader keeps. Raises UnreadableFile, with the place, from which on it is too much."""
-        self._kept += _size(value)
-        _refuse_larger(self._kept, place)
+        self._kept += size_of(value)
+        refuse_larger(self._kept, place)
 
     @property
     def is_lines(self) -> bool:
@@ -117,19 +123,24 @@ class Source:
         return found
 
 
-def _refuse_larger(size: int, place: str) -> None:
+def refuse_larger(size: int, place: str) -> None:
+    """Raises TooLarge where what is kept of a file, in bytes up to this place, would not fit."""
     if size > LARGEST_CONVERSATION:
-        most = LARGEST_CONVERSATION // 2**20
-        raise UnreadableFile(f"{place}: up to here there are more than {most} MB of messages: {SPLIT}")
+        raise TooLarge(f"{place}: up to here there are more than {LARGEST_CONVERSATION // 2**20} MB of messages")
 
 
-def _size(value: Json) -> int:
+def _refuse_more(count: int, place: str) -> None:
+    if count > MOST_RECORDS:
+        raise TooLarge(f"{place}: there are more than {MOST_RECORDS:,} records")
+
+
+def size_of(value: Json) -> int:
     """About the bytes of its texts, and a little for each value."""
     if isinstance(value, str):
         return len(value) if value.isascii() else len(value.encode(errors="replace"))
     if isinstance(value, list):
-        return 8 + sum(map(_size, value))
-    return 8 + sum(len(key) + _size(item) for key, item in value.items()) if isinstance(value, dict) else 8
+        return 8 + sum(map(size_of, value))
+    return 8 + sum(len(key) + size_of(item) for key, item in value.items()) if isinstance(value, dict) else 8
 
 
 def _again(data: Data) -> Lines:
@@ -155,10 +166,22 @@ def _numbered(lines: Lines) -> Iterator[tuple[int, str]]:
 def _text(line: bytes | str, number: int) -> str:
     if isinstance(line, str):
         return line
+    if number == 1:
+        _refuse_binary(line)
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError:
         raise UnreadableFile(f"line {number} is not UTF-8: convert the file to UTF-8") from None
+
+
+def _refuse_binary(first: bytes) -> None:
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")) or (
+        len(first) > 1 and first[0] * first[1] == 0 != first[0] + first[1]
+    ):
+        raise UnreadableFile(UTF_16)
+    for magic, told in PACKED.items():
+        if first.startswith(magic):
+            raise UnreadableFile(f"the file is {told}: unpack it, and give the transcript in it")
 
 
 def _document(lines: Lines) -> list[Json] | None:
@@ -168,7 +191,7 @@ def _document(lines: Lines) -> list[Json] | None:
     if first is None:
         return []
     try:
-        value = _parsed(first)
+        value = _parsed(first, "line 1")
     except ValueError:
         return _whole(lines)
     if next(said, None) is not None:
@@ -187,7 +210,7 @@ def _whole(lines: Lines) -> list[Json] | None:
         kept.append(_text(line, number).rstrip("\r\n"))
     text = "\n".join(kept)
     try:
-        value = _parsed(text)
+        value = _parsed(text, "the file")
     except ValueError as error:
         return _following(kept, text, error)
     return value if isinstance(value, list) else [value]
@@ -205,7 +228,7 @@ def _following(lines: Sequence[str], text: str, error: ValueError) -> list[Json]
     except (ValueError, RecursionError):
         if any(_is_object(line) for line in lines[1:]):
             return None
-        raise UnreadableFile(_problem(error)) from None
+        raise UnreadableFile(_problem(error, text)) from None
     return [_encodable(value) for value in found]
 
 
@@ -216,17 +239,19 @@ def _past_blank(text: str, at: int) -> int:
 
 def _is_object(line: str) -> bool:
     try:
-        return line.startswith("{") and isinstance(_parsed(line), dict)
+        return line.startswith("{") and isinstance(_parsed(line, "a line"), dict)
     except ValueError:
         return False
 
 
-def _parsed(text: str) -> Json:
-    """A JSON value without lone surrogates. Raises ValueError."""
+def _parsed(text: str, place: str) -> Json:
+    """A JSON value without lone surrogates. Raises ValueError; TooLarge, with the place, for too many values in it."""
+    if len(text) > MOST_VALUES and sum(found[0][0] != '"' for found in _STRING_OR_VALUE.finditer(text)) > MOST_VALUES:
+        raise TooLarge(f"{place} holds more than {MOST_VALUES:,} values")
     try:
         value = json.loads(text, parse_constant=_no_constant)
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise ValueError(DEEP) from None
     return _encodable(value) if "\\ud" in text or "\\uD" in text else value
 
 
@@ -245,8 +270,18 @@ def _encodable(value: Json) -> Json:
     return value
 
 
-def _problem(error: ValueError) -> str:
-    """Where JSON breaks off; the parser's own words hold no content."""
-    if isinstance(error, json.JSONDecodeError):
-        return f"line {error.lineno}, column {error.colno} is not JSON ({error.msg}), and the file is not JSON lines"
-    return f"the file is not JSON ({error})"
+def _problem(error: ValueError, text: str) -> str:
+    """Where JSON breaks off, and what helps; the parser's own words hold no content."""
+    if not isinstance(error, json.JSONDecodeError):
+        told = TOO_MANY_DIGITS if "digits" in str(error) else str(error)
+        return f"the file is not JSON ({told}): correct that, or give the file as the host wrote it"
+    at = f"line {error.lineno}, column {error.colno}"
+    if not text.lstrip().startswith(("{", "[")):
+        return (
+            f"{at} is not JSON ({error.msg}), and the file is not JSON lines: give the session file that the host wrote"
+        )
+    is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+    remedy = (
+        "it was cut short, give the whole file" if is_cut else "repair it there, or give the file as the host wrote it"
+    )
+    return f"{at} is not JSON ({error.msg}), and the file is not JSON lines: {remedy}"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from offturn_engine import files
-from offturn_engine.files import UnreadableFile, source
+from offturn_engine.files import TooLarge, UnreadableFile, source
 
 PI: list[Any] = [
     {"type": "session", "id": "s", "version": 3},
@@ -40,6 +40,15 @@ def test_a_truncated_document_names_line_and_column() -> None:
         files.read(whole[:-40])
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_messages_of_a_chat_in_a_log_are_refused_with_the_line(is_first: bool) -> None:
+    said = {"role": "user", "content": "hi"}
+    lines = [said, *PI] if is_first else [*PI, said]
+    told = f"line {1 if is_first else 4}: a message of a chat in a file of pi: give one session's file"
+    with pytest.raises(UnreadableFile, match=told):
+        files.read(text(*lines))
+
+
 @pytest.mark.parametrize(
     ("other", "told"),
     [(CODEX, "line 4: a record of codex in a file of pi"), (CLAUDE, "line 1: a record of pi in a file of claude-code")],
@@ -57,10 +66,72 @@ def test_the_second_log_may_begin_far_behind_what_a_format_is_recognised_by() ->
         files.read(text(*many, CODEX))
 
 
-@pytest.mark.parametrize(("encoding", "line"), [("utf-16", 1), ("latin-1", 2)])
-def test_another_encoding_is_refused_with_the_line(encoding: str, line: int) -> None:
-    with pytest.raises(UnreadableFile, match=f"line {line} is not UTF-8: convert the file"):
+def test_another_encoding_is_refused_with_the_line() -> None:
+    with pytest.raises(UnreadableFile, match="line 2 is not UTF-8: convert the file"):
+        files.read(text(*PI).encode("latin-1"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_named_with_the_command_that_helps(encoding: str) -> None:
+    with pytest.raises(UnreadableFile, match=r"the file is UTF-16: convert it to UTF-8 \(iconv -f UTF-16 -t UTF-8\)"):
         files.read(text(*PI).encode(encoding))
+
+
+@pytest.mark.parametrize(
+    ("magic", "told"),
+    [(b"PK\x03\x04", "a zip archive"), (b"\x1f\x8b\x08", "packed by gzip"), (b"\x28\xb5\x2f\xfd", "zstd")],
+)
+def test_a_packed_file_is_named_so(magic: bytes, told: str) -> None:
+    with pytest.raises(UnreadableFile, match=f"{told}: unpack it"):
+        files.read(magic + bytes(range(256)))
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"\0" * 100, "give the session file that the host wrote"),
+        (b"<html></html>", "give the session file that the host wrote"),
+        (b'[{"role": "user", "content": "hi"},\n', "it was cut short, give the whole file"),
+        (b'[{"role": "user", "content": "hi', "it was cut short, give the whole file"),
+        (b'[{"role": "user" "content": 1}]', "repair it there"),
+        (b"[" * 100_000, r"nested too deeply\): correct that"),
+        (b'[{"role": "user", "content": ' + b"9" * 5000 + b"}]", "a number has more digits than Python reads"),
+    ],
+)
+def test_what_is_no_json_is_refused_with_a_remedy(data: bytes, told: str) -> None:
+    with pytest.raises(UnreadableFile, match=told):
+        files.read(data)
+
+
+def test_one_value_counts_like_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "LARGEST_CONVERSATION", 2**20)
+    said = {"role": "user", "content": "x" * (2**19 - 200)}
+    with pytest.raises(TooLarge, match="message 2: up to here there are more than 1 MB of messages: split"):
+        files.read(json.dumps([said, said, said]))
+    monkeypatch.setattr(source, "MOST_RECORDS", 2)
+    with pytest.raises(TooLarge, match="record 2: there are more than 2 records"):
+        files.read(json.dumps([PI[1]["message"]] * 3))
+
+
+def test_many_short_messages_count_for_what_is_made_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "LARGEST_CONVERSATION", 2**13)
+    with pytest.raises(TooLarge, match=r"message \d\d: up to here"):
+        files.read(json.dumps([{"role": "user", "content": "x"}] * 100))
+
+
+@pytest.mark.parametrize("data", ["[" + "[]," * 50 + "[]]", '{"role": "user"}\n[' + "{}," * 50 + "{}]"])
+def test_more_values_than_memory_holds_are_refused_before_they_are_made(
+    data: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "MOST_VALUES", 50)
+    with pytest.raises(TooLarge, match="holds more than 50 values"):
+        files.read(data)
+
+
+def test_commas_of_texts_are_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MOST_VALUES", 50)
+    (conversation,) = files.read(json.dumps([{"role": "user", "content": '\\"[{,[{,' * 50}]))
+    assert len(conversation.messages) == 1
 
 
 def test_a_conversation_too_large_is_refused_where_it_gets_so(monkeypatch: pytest.MonkeyPatch) -> None:

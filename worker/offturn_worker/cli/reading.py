@@ -13,11 +13,14 @@ from typing import Annotated
 import typer
 
 from offturn_config.errors import InvalidSetting
-from offturn_engine.files import LONGEST, NAMES, Conversation, Lines, read
-from offturn_worker import opencode_db
+from offturn_engine.files import LONGEST, NAMES, Conversation, Lines, TooLarge, UnreadableFile, read
+from offturn_worker import inspect_eval, opencode_db, openhands_folder
 
 File = Annotated[
-    Path, typer.Argument(help="A transcript file, or OpenCode's database; - reads standard input.", show_default=False)
+    Path,
+    typer.Argument(
+        help="A transcript, OpenCode's database, OpenHands' folder; - reads standard input.", show_default=False
+    ),
 ]
 FormatName = Annotated[str | None, typer.Option("--format", help=f"{', '.join(NAMES)}; else detected.")]
 
@@ -26,9 +29,27 @@ def conversations_of(file: Path, format_name: str | None) -> list[Conversation]:
     """What the file holds. Raises InvalidSetting where it cannot be read, UnreadableFile where it is no transcript."""
     try:
         with _on_disk(file) as path:
-            return read(_lines(path), format=format_name)
+            return _read(path, format_name)
     except OSError as error:
         raise InvalidSetting(f"FILE {str(file)!r}: {error.strerror or error}") from None
+
+
+def _read(path: Path, format_name: str | None) -> list[Conversation]:
+    if path.is_dir():
+        events = openhands_folder.events_in(path)
+        if not events:
+            raise InvalidSetting(f"FILE {str(path)!r}: is a folder without events of OpenHands: name a file in it")
+        return read(openhands_folder.lines(events), format=format_name)
+    with path.open("rb") as opened:
+        head = opened.read(len(opencode_db.MAGIC))
+    if head.startswith(inspect_eval.MAGIC):
+        return read(inspect_eval.lines(path), format=format_name)
+    if head != opencode_db.MAGIC:
+        return read(_lines(path), format=format_name)
+    try:
+        return read(opencode_db.lines(path), format=format_name)
+    except TooLarge as error:
+        raise UnreadableFile(f"row {error.problem.removeprefix('line ')}: {opencode_db.EXPORT}") from None
 
 
 def numbered(conversations: Sequence[Conversation], index: int) -> Conversation:
@@ -55,11 +76,6 @@ def _on_disk(file: Path) -> Iterator[Path]:
 
 
 def _lines(path: Path) -> Lines:
-    with path.open("rb") as opened:
-        head = opened.read(len(opencode_db.MAGIC))
-    if head == opencode_db.MAGIC:
-        return opencode_db.lines(path)
-
     def lines() -> Iterator[bytes]:
         with path.open("rb") as opened:
             while line := opened.readline(LONGEST + 1):
