@@ -116,17 +116,19 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         seconds, microseconds = await self._command("TIME")
         return int(seconds) * 1000 + int(microseconds) // 1000
 
-    async def due(self, limit: int = 100, *, but: Container[SessionKey] = ()) -> list[tuple[SessionKey, int]]:
+    async def due(
+        self, limit: int = 100, *, but: Container[SessionKey] = (), tenant: str | None = None
+    ) -> list[tuple[SessionKey, int]]:
         """At most `limit` sessions due now with their scores (ms), oldest first; those in `but` do not count.
 
-        Members that name no session are left and passed.
+        tenant: whose; None: of all. Members that name no session are left and passed.
         """
         now, start, waiting = await self.now_ms(), 0, list[tuple[SessionKey, int]]()
         while len(waiting) < limit:
             args = ("-inf", now, "WITHSCORES", "LIMIT", start, DUE_PAGE)
             page = await self._command("ZRANGEBYSCORE", keys.due(self._shard), *args, withscores=True)
             for member, score in page:
-                if (key := _session_of(member)) and key not in but:
+                if (key := _session_of(member)) and key not in but and tenant in (None, key.tenant):
                     waiting.append((key, int(max(score, 0))))
             start += len(page)
             if len(page) < DUE_PAGE:
