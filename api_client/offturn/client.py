@@ -179,7 +179,8 @@ class CompactionClient:
         newest. No other call waits for it.
         It is called again, with the same session and `view.generation`, where it raised (`WriteBack.failing`), took
         longer than a minute, or its process ended: write the generation down with what you write. To take what your list
-        has beyond the view with you: `view = await session.mirror(my_list)`.
+        has beyond the view with you: `view = await session.mirror(my_list)`. The session it gets knows no `origin` and no
+        `attachments` of yours: where you use those, mirror with a session of your own.
         name: of this use, 1 to 64 of a-z, 0-9, _ and -. Processes that give the same share the calls. From its first use
         on, the store notes the name of every session it has to be told of, until `WriteBack.forget`.
         Raises InvalidSetting, StoreUnavailable, StoreFull, StoreFault, Closed.
@@ -223,12 +224,12 @@ class CompactionClient:
         """Compact every session of this tenant that is due now, one after the other, in this process."""
         links = await self._connector.links()
         await links.beat()
-        due = [key for key, _ in await links.store.due(BATCH) if key.tenant == self._tenant]
-        return [await run(key, store=links.store, doorbell=links.doorbell, summarizer=summarizer) for key in due]
+        due = await links.store.due(BATCH, tenant=self._tenant)
+        return [await run(key, store=links.store, doorbell=links.doorbell, summarizer=summarizer) for key, _ in due]
 
     async def _reopened(self, key: SessionKey) -> Session | None:
         config = await self.stored_config(key.session)
-        return None if config is None else Session(key, config, self._connector, None, True)
+        return None if config is None else Session(key, config, self._connector, None, True, reports=False)
 
     async def _is_compacted(self, key: SessionKey) -> bool:
         meta = await (await self._connector.links()).store.meta(key)
