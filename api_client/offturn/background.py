@@ -10,11 +10,14 @@ from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from typing import Any, TypeVar
 
-from offturn.errors import Closed, Refused
+from offturn.errors import Closed, OffturnError, Refused
 
 T = TypeVar("T")
 
 FORKED = "this client was opened before the process was forked: open another one here with CompactionClient.from_url"
+ENDED = (
+    "the process is ending: every client was closed; what an atexit function of yours calls, register after opening it"
+)
 INSIDE = "a blocking call on offturn's own thread would wait for itself: use the async session, or another thread"
 
 
@@ -29,16 +32,23 @@ class Background:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The coroutine's result or exception; interrupted, it is cancelled. Raises Closed after a fork, and Refused."""
-        if self._process != os.getpid() or threading.current_thread() is self._thread:
+        """The coroutine's result or exception; interrupted, it is cancelled. Raises Closed (fork, end), and Refused."""
+        if refusal := self._refusal():
             work.close()
-            raise Closed(FORKED) if self._process != os.getpid() else Refused(INSIDE)
+            raise refusal
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
         except BaseException:  # the caller's thread was interrupted, or the work is over anyway
             future.cancel()
             raise
+
+    def _refusal(self) -> OffturnError | None:
+        if self._process != os.getpid():
+            return Closed(FORKED)
+        if threading.current_thread() is self._thread:
+            return Refused(INSIDE)
+        return Closed(ENDED) if self._loop.is_closed() else None
 
     def stop(self) -> None:
         """Await what is to be done at the end, all of it, then end the thread."""

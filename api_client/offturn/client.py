@@ -136,7 +136,8 @@ class CompactionClient:
         attachments: where you keep media yourself, a function of a reference (awaited where it is async) or a dict. Your
         messages then hold `attachment://KEY` in place of the data or the address of an image, document or sound;
         `View.kwargs` has the value in its place, `View.messages` and the store never do. One that is not to be had
-        within `timeout` becomes a line of text, and a warning says so. See `offturn.attachments.Attachments`.
+        within `timeout` becomes a line of text, and a warning says so; the session's other calls of this handle wait for
+        it. See `offturn.attachments.Attachments`.
         Raises UnknownPolicy, InvalidPolicy (with the numbers), UnknownFormat, InvalidSetting.
         """
         checked_attachments(attachments)
@@ -179,7 +180,8 @@ class CompactionClient:
         newest. No other call waits for it.
         It is called again, with the same session and `view.generation`, where it raised (`WriteBack.failing`), took
         longer than a minute, or its process ended: write the generation down with what you write. To take what your list
-        has beyond the view with you: `view = await session.mirror(my_list)`.
+        has beyond the view with you: `view = await session.mirror(my_list)`. The session it gets knows no `origin` and no
+        `attachments` of yours: where you use those, mirror with a session of your own.
         name: of this use, 1 to 64 of a-z, 0-9, _ and -. Processes that give the same share the calls. From its first use
         on, the store notes the name of every session it has to be told of, until `WriteBack.forget`.
         Raises InvalidSetting, StoreUnavailable, StoreFull, StoreFault, Closed.
@@ -223,12 +225,12 @@ class CompactionClient:
         """Compact every session of this tenant that is due now, one after the other, in this process."""
         links = await self._connector.links()
         await links.beat()
-        due = [key for key, _ in await links.store.due(BATCH) if key.tenant == self._tenant]
-        return [await run(key, store=links.store, doorbell=links.doorbell, summarizer=summarizer) for key in due]
+        due = await links.store.due(BATCH, tenant=self._tenant)
+        return [await run(key, store=links.store, doorbell=links.doorbell, summarizer=summarizer) for key, _ in due]
 
     async def _reopened(self, key: SessionKey) -> Session | None:
         config = await self.stored_config(key.session)
-        return None if config is None else Session(key, config, self._connector, None, True)
+        return None if config is None else Session(key, config, self._connector, None, True, reports=False)
 
     async def _is_compacted(self, key: SessionKey) -> bool:
         meta = await (await self._connector.links()).store.meta(key)

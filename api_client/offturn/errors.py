@@ -5,7 +5,7 @@
     │   └── NotConfirmed   a purge or redact is done on the primary, and may not be on a replica: make the same call again
     ├── StoreFull          the store takes no more writes; retryable after room was made
     │   └── SessionFull    this session's log is at the quota of its policy (`session.bytes`); not retryable
-    ├── StoreFault         the store refused a command or has lost data: permissions, eviction, a bug
+    ├── StoreFault         the store refused a command, or has lost or damaged data: permissions, eviction, a bug
     ├── UnknownVersion     another release wrote what is stored; nothing was changed
     ├── Conflict           an id came again with other content, a list that is not this session's, a path that moved, a purged session
     │   ├── Moved          `expect` names another seq than the next message gets; nothing was written

@@ -27,7 +27,10 @@ T = TypeVar("T")
 
 
 class Handle(ABC):
-    """What every operation of a session needs. Its calls run one after the other."""
+    """What every operation of a session needs. Its calls run one after the other.
+
+    reports: its calls tell of what was refused, which is told once; not where nobody listens.
+    """
 
     def __init__(
         self,
@@ -37,6 +40,8 @@ class Handle(ABC):
         origin: OriginRule,
         window_given: bool,
         attachments: Attachments | None = None,
+        *,
+        reports: bool = True,
     ) -> None:
         self.key = key
         self._config = config
@@ -44,6 +49,7 @@ class Handle(ABC):
         self._origin = origin
         self._window_given = window_given
         self._attachments = attachments
+        self._reports = reports
         self._lock = asyncio.Lock()
         self._outbox = connector.courier.outbox(key)
         self._cache: Cache | None = None
@@ -86,7 +92,7 @@ class Handle(ABC):
                 if self._outbox.waiting:
                     async with holding(self._outbox.lock, timeout):
                         fresh = await self._deliver(links, cache, before) or fresh
-                if report:
+                if report and self._reports:
                     self._outbox.report()
                 if fresh or cache.stale:
                     await cache.refresh()

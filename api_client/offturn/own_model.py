@@ -67,12 +67,12 @@ async def by_own_model(
         return Tried("no_endpoint")
     if (why := _spoilt(job)) is not None:
         return Tried(why)
-    frame = await paid.get(FRAME)
+    frame = await _frame(paid)
     if frame is None:
         return Tried("no_frame")
     split = planned.draft.split
     assert split is not None
-    begun = await asyncio.to_thread(prefix, job.path, job.base, job.fmt, Frame.from_json(frame), split.tail)
+    begun = await asyncio.to_thread(prefix, job.path, job.base, job.fmt, frame, split.tail)
     asking = Asking(planned, own, paid)
     first, second = prices(own.model), prices(summarizer.model)
     if first is None or second is None:
@@ -94,6 +94,15 @@ def _model(job: Job, remote: Remote | None) -> Summarizer | None:
     try:
         return remote.summarizer(job.model)
     except InvalidSetting:  # no key
+        return None
+
+
+async def _frame(paid: Paid) -> Frame | None:
+    """What a view has told; None also for what this release cannot read."""
+    found = await paid.get(FRAME)
+    try:
+        return None if found is None else Frame.from_json(found)
+    except (ValueError, TypeError, KeyError):
         return None
 
 

@@ -34,11 +34,11 @@ class WriteBack:
         self._opened = opened
         self._sink = sink
         self._tries: dict[SessionKey, int] = {}
-        self._failing: dict[str, Exception] = {}
+        self._failing: dict[str, BaseException] = {}
         self._task: asyncio.Task[None] | None = None
 
     @property
-    def failing(self) -> Mapping[str, Exception]:
+    def failing(self) -> Mapping[str, BaseException]:
         """By session id, what the sink raised last; each is called again, after 1 to 60 seconds."""
         return dict(self._failing)
 
@@ -87,7 +87,9 @@ class WriteBack:
                 done = await self._tell(key)
         except (StoreUnavailable, StoreFull, StoreFault):
             return False
-        except Exception as error:  # noqa: BLE001 - the host's function may raise anything, and is called again
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and _is_stopped():
+                raise
             self._failing[key.session] = error
             return False
         self._failing.pop(key.session, None)
@@ -105,3 +107,9 @@ class WriteBack:
             return False
         await self._sink(session, view)
         return True
+
+
+def _is_stopped() -> bool:
+    """Is it this task that was cancelled, and not something that the sink has waited for?"""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -134,7 +134,7 @@ async def test_workers_that_do_not_fit(tmp_path: Path) -> None:
         in found["worker-queue-name"]["facts"]
     )
     assert "strange runs 99.1.0" in found["worker-version"]["facts"]
-    assert found["worker-version"]["remedy"] == "pip install 'offturn[worker]==99.1.0'"
+    assert found["worker-version"]["remedy"] == "pip install '.[worker]'  # in a clone of offturn 99.1.0"
     assert "balanced" in found["worker-policies"]["facts"]
     assert (apart, ill(there)) == (1, {"worker-queue-server": f"export OFFTURN_QUEUE_URL={store.url}"})
     assert "worker0 did not look at the queue" in there["worker-queue-server"]["facts"]

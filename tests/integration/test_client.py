@@ -19,6 +19,7 @@ from offturn import (
 )
 from offturn.testing import FakeSummarizer
 from offturn_engine.summary import SummaryRequest
+from tests.conftest import TIMEOUT
 from tests.integration.host import FORMATS, assert_sendable, calls, human, long_text, result, says, stored, texts, turns
 
 WINDOW = 16_000
@@ -73,6 +74,16 @@ async def test_a_crossing_makes_it_due_and_the_next_view_adopts(client: Compacti
     assert view.messages[-1] == human("One more thing: keep the tests green.")
     assert_sendable(view)
     assert await client.run_due() == []
+
+
+async def test_the_due_sessions_of_others_do_not_crowd_out_ones_own(
+    client: CompactionClient, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("offturn.client.BATCH", 1)
+    async with CompactionClient.from_url(valkey_url, tenant="other", timeout=TIMEOUT) as other:
+        for one in (other, client):
+            await one.session("chat", format="openai-chat", window=WINDOW).record(turns("openai-chat", 30))
+    assert [type(outcome) for outcome in await client.run_due()] == [Compacted]
 
 
 async def test_what_arrives_while_a_summary_is_written_is_in_the_next_view(client: CompactionClient) -> None:

@@ -130,6 +130,16 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
         files.read(lines(other))
 
 
+def test_a_byte_that_is_no_text_costs_its_character_only(database: sqlite3.Connection) -> None:
+    add_session(database, sample.SESSION)
+    add_messages(database, sample.FIRST)
+    broken = json.dumps({"type": "text", "text": "port ~ parser"}).encode().replace(b"~", b"\xff")
+    database.execute("UPDATE part SET data = CAST(? AS TEXT) WHERE data LIKE '%port the parser%'", (broken,))
+    database.commit()
+    (conversation,) = files.read(lines(path_of(database)))
+    assert conversation.messages[0]["content"][0] == {"type": "text", "text": "port \ufffd parser"}
+
+
 def test_a_row_that_is_no_json_is_named(database: sqlite3.Connection) -> None:
     add_session(database, sample.SESSION)
     database.execute("INSERT INTO message VALUES ('msg_1', 'ses_1', 1, 'not json')")

@@ -18,9 +18,13 @@ from redis import Redis
 
 import offturn
 from offturn import Compacted, Refused, StoreUnavailable, View, background, sync
+from offturn.courier import Courier
 from offturn.embedded_port import free_port
+from offturn.errors import Closed
+from offturn.outbox import Outbox
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
+from offturn_config.keys import SessionKey
 from tests.conftest import TIMEOUT
 from tests.integration.host import human, says, turns
 
@@ -114,6 +118,22 @@ def test_several_threads_share_a_session(blocking: sync.CompactionClient) -> Non
     assert sum(thread.name == "offturn" for thread in threading.enumerate()) == 1
 
 
+def test_threads_that_open_a_session_share_its_outbox(
+    blocking: sync.CompactionClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made on the one thread that uses it: two that were made at once would deliver out of order."""
+    threads = set()
+    made = Courier.outbox
+
+    def seen(courier: Courier, key: SessionKey) -> Outbox:
+        threads.add(threading.current_thread().name)
+        return made(courier, key)
+
+    monkeypatch.setattr(Courier, "outbox", seen)
+    blocking.session("chat", format=FMT, window=WINDOW)
+    assert threads == {"offturn"}
+
+
 def test_a_call_keeps_its_deadline() -> None:
     client = sync.CompactionClient.from_url(f"redis://127.0.0.1:{free_port()}", timeout=0.2, on_outage="raise")
     with client, pytest.raises(StoreUnavailable):
@@ -128,6 +148,13 @@ def test_a_call_from_the_background_thread_is_refused(blocking: sync.CompactionC
     with pytest.raises(Refused, match="wait for itself"):
         session.record(human("Who wrote this?"))
     session.record(says("An assistant."))
+
+
+def test_a_call_after_the_end_is_refused() -> None:
+    ended = background.Background()
+    ended.stop()
+    with pytest.raises(Closed, match="the process is ending"):
+        ended.run(asyncio.sleep(0))
 
 
 def test_an_interrupted_call_is_cancelled(blocking: sync.CompactionClient, monkeypatch: pytest.MonkeyPatch) -> None:

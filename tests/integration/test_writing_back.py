@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from offturn import CompactionClient, InvalidSetting, Session, View, writing_back
+from offturn import CompactionClient, InvalidSetting, NotRecorded, Session, View, writing_back
+from offturn.entries import prepare
+from offturn.outbox import Batch
 from offturn.testing import FakeSummarizer
+from offturn_engine.formats import get
 from tests.conftest import TIMEOUT
 from tests.integration.host import calls, human, result, says, turns
 
@@ -117,6 +120,34 @@ async def test_a_sink_that_fails_says_so(client: CompactionClient) -> None:
     await compacted(client)
     await until(lambda: "chat" in write_back.failing)
     assert isinstance(write_back.failing["chat"], RuntimeError)
+
+
+async def test_a_sink_in_which_something_is_cancelled_is_called_again(client: CompactionClient, redis: Redis) -> None:
+    host = Host()
+
+    async def sink(session: Session, view: View) -> None:
+        await host(session, view)
+        if len(host.told) == 1:
+            given_up = asyncio.get_running_loop().create_future()
+            given_up.cancel()
+            await given_up
+
+    await client.on_generation(sink)
+    await compacted(client)
+    await settled(redis)
+    assert host.told == [("chat", 1)] * 2
+
+
+async def test_what_the_store_refused_is_still_told_to_the_host(client: CompactionClient, redis: Redis) -> None:
+    host = Host()
+    session = await compacted(client)
+    batch = Batch(op="x", prepared=prepare([human("Lost.")], None, get(FMT), None), config=session._config)
+    session._outbox.refuse(batch, RuntimeError("why"))
+    await client.on_generation(host)
+    await until(lambda: "chat" in host.rows)
+    await settled(redis)
+    with pytest.raises(NotRecorded):
+        await session.view()
 
 
 async def test_an_open_group_is_waited_for(client: CompactionClient, redis: Redis) -> None:

@@ -183,6 +183,17 @@ async def test_what_cannot_be_exact_is_not_asked_and_says_why(
     assert server.calls == []
 
 
+@pytest.mark.parametrize("frame", ["{", "[]", '{"system": "attack at dawn"}'])
+async def test_a_frame_that_nobody_can_read_is_none(
+    client: CompactionClient, redis: Redis, server: FakeModel, frame: str
+) -> None:
+    session = await opened(client, "openai-chat")
+    await session.view(system=SYSTEM, tools=TOOLS["openai-chat"])
+    await redis.hset(session.key.key("chunks"), FRAME, frame)  # type: ignore[misc]
+    outcome, *_ = await compact(redis, session, server)
+    assert outcome.own_model == "no_frame"
+
+
 async def test_an_answer_that_did_not_come_from_the_cache_is_the_last_one_asked_so(
     client: CompactionClient, redis: Redis, server: FakeModel
 ) -> None:

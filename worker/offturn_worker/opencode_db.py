@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from offturn_engine.files import Lines, UnreadableFile
@@ -32,6 +33,9 @@ def _lines(database: Path) -> Iterator[str]:
     try:
         with closing(sqlite3.connect(f"{database.resolve().as_uri()}?{mode}", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
+            connection.text_factory = partial(
+                str, encoding="utf-8", errors="replace"
+            )  # sqlite3's error quotes the text
             for document in _documents(connection):
                 yield json.dumps(document)
     except sqlite3.Error as error:

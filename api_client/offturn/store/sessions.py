@@ -5,14 +5,14 @@ Deadlines are the client's (`socket_timeout`); after StoreUnavailable send the s
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 
 from pydantic import ValidationError
 
 from offturn.store.dead import DeadLetters
 from offturn.store.entries import LogEntry, loads, text_of
-from offturn.store.errors import UnknownVersion, mapped
+from offturn.store.errors import UnknownVersion, mapped, undamaged
 from offturn.store.hosting import HostScripts
 from offturn.store.state import Event, Meta, Snapshot
 from offturn.store.workers import Workers, WorkerSeen
@@ -22,6 +22,7 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import VERSION, Compaction
 
+OTHER_GENERATION = "put another one in force with rollback(generation=...), 0 is the transcript itself"
 PAGE = 200  # log entries per read
 DUE_PAGE = 500
 
@@ -57,26 +58,31 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         if not live:
             return Snapshot(meta=None, next_incarnation=number, entries=(), reset=length > 0, more=False)
         start, reset, due, unattended, items, flat = live
-        meta = Meta.read(flat, due=bool(due), now_ms=now, unattended=bool(unattended))
-        entries = tuple(LogEntry.read(start + i, item) for i, item in enumerate(items))
+        with undamaged(f"session {key.session!r}: its meta"):
+            meta = Meta.read(flat, due=bool(due), now_ms=now, unattended=bool(unattended))
+        entries = _entries(key, start, items)
         more = meta is not None and start + len(entries) < meta.log_len
         return Snapshot(meta=meta, next_incarnation=number, entries=entries, reset=bool(reset), more=more)
 
     async def chunk(self, key: SessionKey, chunk_key: str) -> str | None:
-        """A kept chunk result."""
+        """A kept chunk result; None also for one that is damaged: what it was can be had again."""
         found = await self._command("HGET", self._key(key, "chunks"), chunk_key)
-        return None if found is None else text_of(found)
+        with suppress(UnicodeDecodeError):
+            return None if found is None else text_of(found)
+        return None
 
     async def generation(self, key: SessionKey, number: int) -> Compaction | None:
         """A kept generation with its number, nonce, base, `replaces` and time. Raises UnknownVersion."""
         found = await self._command("GET", self._key(key, f"gen:{number}"))
         if found is None:
             return None
-        header, _, payload = found.partition(b"\n")
-        fields = {**loads(payload), **loads(header)}
-        if fields["v"] != VERSION:
+        with undamaged(f"session {key.session!r}: generation {number}", OTHER_GENERATION):
+            header, _, payload = found.partition(b"\n")
+            fields = {**loads(payload), **loads(header)}
+            version = fields["v"]
+        if version != VERSION:
             raise UnknownVersion(
-                f"generation {number} has version {fields['v']}, this release reads {VERSION}: upgrade offturn"
+                f"generation {number} has version {version}, this release reads {VERSION}: upgrade offturn"
             )
         try:
             return Compaction.model_validate(fields)
@@ -93,7 +99,7 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         for low in range(start, stop, PAGE):
             high = min(low + PAGE, stop)
             items = await self._command("LRANGE", self._key(key, "log"), low, high - 1)
-            entries.extend(LogEntry.read(low + i, item) for i, item in enumerate(items))
+            entries.extend(_entries(key, low, items))
             if len(items) < high - low:
                 break
         return entries
@@ -102,24 +108,27 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         """Events after an event's id, oldest first."""
         start = f"({after}" if after else "-"
         found = await self._command("XRANGE", self._key(key, "events"), start, "+", "COUNT", limit)
-        return [_event(text_of(number), fields) for number, fields in found]
+        with undamaged(f"session {key.session!r}: its events"):
+            return [_event(text_of(number), fields) for number, fields in found]
 
     async def now_ms(self) -> int:
         """Redis TIME, the only clock of the protocol."""
         seconds, microseconds = await self._command("TIME")
         return int(seconds) * 1000 + int(microseconds) // 1000
 
-    async def due(self, limit: int = 100, *, but: Container[SessionKey] = ()) -> list[tuple[SessionKey, int]]:
+    async def due(
+        self, limit: int = 100, *, but: Container[SessionKey] = (), tenant: str | None = None
+    ) -> list[tuple[SessionKey, int]]:
         """At most `limit` sessions due now with their scores (ms), oldest first; those in `but` do not count.
 
-        Members that name no session are left and passed.
+        tenant: whose; None: of all. Members that name no session are left and passed.
         """
         now, start, waiting = await self.now_ms(), 0, list[tuple[SessionKey, int]]()
         while len(waiting) < limit:
             args = ("-inf", now, "WITHSCORES", "LIMIT", start, DUE_PAGE)
             page = await self._command("ZRANGEBYSCORE", keys.due(self._shard), *args, withscores=True)
             for member, score in page:
-                if (key := _session_of(member)) and key not in but:
+                if (key := _session_of(member)) and key not in but and tenant in (None, key.tenant):
                     waiting.append((key, int(max(score, 0))))
             start += len(page)
             if len(page) < DUE_PAGE:
@@ -161,6 +170,11 @@ def _session_of(member: bytes) -> SessionKey | None:
         return SessionKey.of_member(text_of(member))
     except (UnicodeDecodeError, InvalidSetting):
         return None
+
+
+def _entries(key: SessionKey, start: int, items: Sequence[bytes]) -> tuple[LogEntry, ...]:
+    with undamaged(f"session {key.session!r}: one of messages {start} to {start + len(items) - 1} of its log"):
+        return tuple(LogEntry.read(start + i, item) for i, item in enumerate(items))
 
 
 def _event(number: str, fields: Mapping[bytes, bytes]) -> Event:

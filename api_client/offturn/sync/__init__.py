@@ -11,7 +11,8 @@ All of it runs on one event loop in a thread of its own, which starts with the f
 there is no second implementation: every method takes, returns and raises what that of `offturn` does, within the same
 deadline. Any thread may call any of it. A client that is still open at the end of the process is closed then. After a
 fork open a client in the child: one of the parent's raises Closed there.
-An `origin` function runs on that thread, so it must not call these methods; a sink of `on_generation` has one of its own.
+`origin` and `attachments` functions run on that thread: they must not call these methods, and all calls wait while one of
+them blocks (an async `attachments` function does not). A sink of `on_generation` has a thread of its own.
 """
 
 from offturn.sync.client import CompactionClient, Sink, WriteBack

@@ -27,7 +27,7 @@ class WriteBack(Wrapper[aio_writing_back.WriteBack]):
     forget = blocking(aio_writing_back.WriteBack.forget)
 
     @property
-    def failing(self) -> Mapping[str, Exception]:
+    def failing(self) -> Mapping[str, BaseException]:
         """As `offturn.WriteBack.failing`."""
         return self._inner.failing
 

@@ -50,7 +50,7 @@ def blocking_as(
 
 
 def on_loop(method: Callable[Concatenate[A, P], T]) -> Callable[Concatenate[Wrapper[A], P], T]:
-    """The same for a method that is no coroutine and reads what the loop's thread changes."""
+    """The same for a method that is no coroutine, and reads or changes what the loop's thread does."""
 
     @wraps(method)
     def call(self: Wrapper[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -65,10 +65,11 @@ def on_loop(method: Callable[Concatenate[A, P], T]) -> Callable[Concatenate[Wrap
 def wrapped(
     method: Callable[Concatenate[A, P], T], made: Callable[[T, Background], U]
 ) -> Callable[Concatenate[Wrapper[A], P], U]:
-    """The same for a method that only makes a handle."""
+    """The same for one that makes something async."""
+    asked = on_loop(method)
 
     @wraps(method)
     def call(self: Wrapper[A], /, *args: P.args, **kwargs: P.kwargs) -> U:
-        return made(method(self._inner, *args, **kwargs), self._loop)
+        return made(asked(self, *args, **kwargs), self._loop)
 
     return call

@@ -1,0 +1,126 @@
+"""What is stored and nobody can read any more: an error of ours that names the key and what helps, never what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from offturn import Compacted, CompactionClient, Failed, Session, StoreFault
+from offturn.testing import FakeSummarizer
+from tests.integration.host import human, turns
+
+FORMAT = "openai-chat"
+WINDOW = 14_000
+SECRET = "attack at dawn"
+GARBAGE = (
+    f'{{"v": 1, "{SECRET}'.encode(),  # cut short
+    SECRET.encode() + b"\xff\xfe",  # not even text
+    f'["{SECRET}"]'.encode(),  # another shape
+    f'{{"{SECRET}": 1}}'.encode(),  # nothing of what is needed
+)
+Look = Callable[[Session], Awaitable[Any]]
+
+
+def opened(client: CompactionClient) -> Session:
+    return client.session("s", format=FORMAT, window=WINDOW)
+
+
+async def compacted(client: CompactionClient) -> Session:
+    session = opened(client)
+    for number in range(2):
+        await session.record(turns(FORMAT, 20, size=1_500, start=20 * number))
+        await session.request()
+        await client.run_due(summarizer=FakeSummarizer())
+        assert (await session.view()).generation == number + 1
+    return session
+
+
+async def command(redis: Redis, *words: Any) -> Any:
+    execute: Callable[..., Awaitable[Any]] = redis.execute_command
+    return await execute(*words)
+
+
+def entry_of(garbage: bytes) -> bytes:
+    """As an item of the log: behind a chain hash and a time."""
+    return b"0" * 40 + b" 1 " + garbage
+
+
+@pytest.mark.parametrize("garbage", [*GARBAGE, SECRET.encode()])
+async def test_a_message_of_the_log(redis: Redis, client: CompactionClient, garbage: bytes) -> None:
+    session = await compacted(client)
+    await command(redis, "LSET", session.key.key("log"), 7, entry_of(garbage) if garbage in GARBAGE else garbage)
+
+    with pytest.raises(
+        StoreFault, match=r"session 's': one of messages 0 to \d+ of its log cannot be read.* restore"
+    ) as told:
+        await opened(client).view()
+    assert SECRET not in str(told.value)
+
+
+@pytest.mark.parametrize("field", ["path", "open", "ends", "g:2", "revision", "config"])
+@pytest.mark.parametrize("garbage", GARBAGE[:2])
+async def test_the_meta(redis: Redis, client: CompactionClient, field: str, garbage: bytes) -> None:
+    session = await compacted(client)
+    await command(redis, "HSET", session.key.key("meta"), field, garbage)
+
+    with pytest.raises(StoreFault, match=r"cannot be read.* restore|refused a command") as told:
+        await opened(client).view()
+    assert SECRET not in str(told.value)
+
+
+@pytest.mark.parametrize("garbage", [*GARBAGE[:3], b"{}\n{}"])
+async def test_a_generation_which_another_one_can_replace(
+    redis: Redis, client: CompactionClient, garbage: bytes
+) -> None:
+    session = await compacted(client)
+    await command(redis, "SET", session.key.key("gen:2"), garbage)
+
+    with pytest.raises(StoreFault, match=r"'s': generation 2 cannot be read.* rollback\(generation") as told:
+        await opened(client).view()
+    assert SECRET not in str(told.value)
+
+    await opened(client).rollback(generation=1, force=True)
+    assert (await opened(client).view()).generation == 1
+
+
+@pytest.mark.parametrize("garbage", GARBAGE[:2])
+async def test_an_event(redis: Redis, client: CompactionClient, garbage: bytes) -> None:
+    session = await compacted(client)
+    await command(redis, "XADD", session.key.key("events"), "*", "kind", "claimed", "fields", garbage)
+
+    with pytest.raises(StoreFault, match=r"session 's': its events cannot be read.* restore") as told:
+        await session.events()
+    assert SECRET not in str(told.value)
+
+
+async def test_a_job_fails_with_that_kind_and_others_go_on(redis: Redis, client: CompactionClient) -> None:
+    session = await compacted(client)
+    await session.record(human("and now?"))
+    await session.request()
+    await command(redis, "LSET", session.key.key("log"), 7, entry_of(GARBAGE[0]))
+    other = client.session("t", format=FORMAT, window=WINDOW)
+    await other.record(turns(FORMAT, 20, size=1_500))
+    await other.request()
+
+    failed, done = await client.run_due(summarizer=FakeSummarizer())
+
+    assert failed == Failed(kind="StoreFault")
+    assert isinstance(done, Compacted)
+
+
+@pytest.mark.parametrize("damage", [None, *GARBAGE])
+async def test_a_paid_answer_is_asked_for_again(redis: Redis, client: CompactionClient, damage: bytes | None) -> None:
+    session = opened(client)
+    await session.record(turns(FORMAT, 20, size=1_500))
+    for number in (1, 2):
+        await session.request()
+        summarizer = FakeSummarizer()
+        [outcome] = await client.run_due(summarizer=summarizer)
+        assert isinstance(outcome, Compacted)
+        assert len(summarizer.asked) == (1 if number == 1 or damage else 0)
+        for name in await command(redis, "HKEYS", session.key.key("chunks")) if damage else ():
+            await command(redis, "HSET", session.key.key("chunks"), name, damage)
+        await session.rollback(generation=0, force=True)
