@@ -117,10 +117,11 @@ class Asking:
         )
 
     async def _answer(self, asked: SummaryRequest) -> tuple[SummaryReply, Sections]:
-        if (kept := await self._kept(asked)) is not None:
-            checked = self._check(kept, asked)
+        if (kept := await self.paid.get(asked.key)) is not None:
+            reply = SummaryReply(**json.loads(kept))
+            checked = self._check(reply, asked)
             if isinstance(checked, Sections):
-                return kept, checked
+                return reply, checked
         reply = await self._pay(asked)
         checked = self._check(reply, asked)
         if isinstance(checked, Refusal) and checked.repairable:
@@ -130,14 +131,6 @@ class Asking:
             raise BadAnswer
         await self.paid.put(asked.key, json.dumps(asdict(reply)))
         return reply, checked
-
-    async def _kept(self, asked: SummaryRequest) -> SummaryReply | None:
-        """What was paid before; None also for what this release cannot read, which is asked for again."""
-        found = await self.paid.get(asked.key)
-        try:
-            return None if found is None else SummaryReply(**json.loads(found))
-        except (ValueError, TypeError):
-            return None
 
     async def _pay(self, asked: SummaryRequest) -> SummaryReply:
         reply = await self.summarizer.summarize(asked)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from offturn.store.errors import UnknownVersion, undamaged
+from offturn.store.errors import UnknownVersion
 from offturn.store.state import Bounds, Pace
 from offturn_config.errors import InvalidPolicy, InvalidSetting
 from offturn_config.limits import Limits
@@ -27,7 +27,6 @@ ANY_WINDOW = 1_000_000_000
 """Larger than any model's: for looking at a session as it is, not for sending."""
 
 LARGEST_DEFAULT_OUTPUT = 8_192
-SETTINGS = "what the session's meta holds of its settings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +73,8 @@ class SessionConfig:
 
     @classmethod
     def from_json(cls, text: str) -> SessionConfig:
-        """From the store. Raises UnknownVersion, and StoreFault for what nobody can read."""
-        with undamaged(SETTINGS):
-            return _read(text)
+        """From the store. Raises UnknownVersion."""
+        return _read(text)
 
     def sized(self, window: int | None, max_output: int | None) -> SessionConfig:
         """The same for one call with another window or output; None: as the session has it. Raises InvalidSetting."""
@@ -114,10 +112,7 @@ class SessionConfig:
 
     def calibration(self, stored: str | None) -> Calibration:
         """What the session has learnt, else the prior of the model's family."""
-        if not stored:
-            return Calibration(factor=prior(self.model))
-        with undamaged(SETTINGS):
-            return Calibration.model_validate_json(stored)
+        return Calibration.model_validate_json(stored) if stored else Calibration(factor=prior(self.model))
 
     @property
     def fmt(self) -> Format:

@@ -6,7 +6,7 @@ OffturnError
 ├── StoreFull          the server is at its memory limit; retryable once there is room
 │   └── SessionFull    the session is at its own limit; not retryable
 ├── StoreFault         the server refused a command for another reason (permissions, a bug): its error code, no content;
-│                      or what it holds is incomplete or damaged
+│                      or what it holds is incomplete
 └── UnknownVersion     a stored record has a major version this release does not know; nothing was changed
 """
 
@@ -19,8 +19,6 @@ from redis import exceptions
 
 from offturn_config.errors import OffturnError
 
-DAMAGED = "{} cannot be read: no release of offturn wrote it so: {}"
-RESTORE = "restore the server's data from a backup, or go on in another session"
 NOT_NOW = ("READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "BUSY")
 
 
@@ -50,23 +48,11 @@ class SessionFull(StoreFull):
 
 
 class StoreFault(OffturnError):
-    """The store refused a command, then the message carries the server's error code only; or its data is lost or damaged."""
+    """The store refused a command, then the message carries the server's error code only; or it has lost data."""
 
 
 class UnknownVersion(OffturnError):
     """A record of an unknown major version: another release wrote it. It is left as it is."""
-
-
-@contextmanager
-def undamaged(what: str, remedy: str = RESTORE) -> Iterator[None]:
-    """While what is stored is parsed: what nobody can read as an error of this store.
-
-    A parser's own error holds the text it was given, so nothing of that goes on.
-    """
-    try:
-        yield
-    except (LookupError, ValueError, TypeError, AttributeError, RecursionError):
-        raise StoreFault(DAMAGED.format(what, remedy)) from None
 
 
 @contextmanager

@@ -5,14 +5,14 @@ Deadlines are the client's (`socket_timeout`); after StoreUnavailable send the s
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from contextlib import suppress
 
 from pydantic import ValidationError
 
 from offturn.store.dead import DeadLetters
 from offturn.store.entries import LogEntry, loads, text_of
-from offturn.store.errors import UnknownVersion, mapped, undamaged
+from offturn.store.errors import UnknownVersion, mapped
 from offturn.store.hosting import HostScripts
 from offturn.store.state import Event, Meta, Snapshot
 from offturn.store.workers import Workers, WorkerSeen
@@ -22,7 +22,6 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import VERSION, Compaction
 
-OTHER_GENERATION = "put another one in force with rollback(generation=...), 0 is the transcript itself"
 PAGE = 200  # log entries per read
 DUE_PAGE = 500
 
@@ -58,31 +57,26 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         if not live:
             return Snapshot(meta=None, next_incarnation=number, entries=(), reset=length > 0, more=False)
         start, reset, due, unattended, items, flat = live
-        with undamaged(f"session {key.session!r}: its meta"):
-            meta = Meta.read(flat, due=bool(due), now_ms=now, unattended=bool(unattended))
-        entries = _entries(key, start, items)
+        meta = Meta.read(flat, due=bool(due), now_ms=now, unattended=bool(unattended))
+        entries = tuple(LogEntry.read(start + i, item) for i, item in enumerate(items))
         more = meta is not None and start + len(entries) < meta.log_len
         return Snapshot(meta=meta, next_incarnation=number, entries=entries, reset=bool(reset), more=more)
 
     async def chunk(self, key: SessionKey, chunk_key: str) -> str | None:
-        """A kept chunk result; None also for one that is damaged: what it was can be had again."""
+        """A kept chunk result."""
         found = await self._command("HGET", self._key(key, "chunks"), chunk_key)
-        with suppress(UnicodeDecodeError):
-            return None if found is None else text_of(found)
-        return None
+        return None if found is None else text_of(found)
 
     async def generation(self, key: SessionKey, number: int) -> Compaction | None:
         """A kept generation with its number, nonce, base, `replaces` and time. Raises UnknownVersion."""
         found = await self._command("GET", self._key(key, f"gen:{number}"))
         if found is None:
             return None
-        with undamaged(f"session {key.session!r}: generation {number}", OTHER_GENERATION):
-            header, _, payload = found.partition(b"\n")
-            fields = {**loads(payload), **loads(header)}
-            version = fields["v"]
-        if version != VERSION:
+        header, _, payload = found.partition(b"\n")
+        fields = {**loads(payload), **loads(header)}
+        if fields["v"] != VERSION:
             raise UnknownVersion(
-                f"generation {number} has version {version}, this release reads {VERSION}: upgrade offturn"
+                f"generation {number} has version {fields['v']}, this release reads {VERSION}: upgrade offturn"
             )
         try:
             return Compaction.model_validate(fields)
@@ -99,7 +93,7 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         for low in range(start, stop, PAGE):
             high = min(low + PAGE, stop)
             items = await self._command("LRANGE", self._key(key, "log"), low, high - 1)
-            entries.extend(_entries(key, low, items))
+            entries.extend(LogEntry.read(low + i, item) for i, item in enumerate(items))
             if len(items) < high - low:
                 break
         return entries
@@ -108,8 +102,7 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         """Events after an event's id, oldest first."""
         start = f"({after}" if after else "-"
         found = await self._command("XRANGE", self._key(key, "events"), start, "+", "COUNT", limit)
-        with undamaged(f"session {key.session!r}: its events"):
-            return [_event(text_of(number), fields) for number, fields in found]
+        return [_event(text_of(number), fields) for number, fields in found]
 
     async def now_ms(self) -> int:
         """Redis TIME, the only clock of the protocol."""
@@ -170,11 +163,6 @@ def _session_of(member: bytes) -> SessionKey | None:
         return SessionKey.of_member(text_of(member))
     except (UnicodeDecodeError, InvalidSetting):
         return None
-
-
-def _entries(key: SessionKey, start: int, items: Sequence[bytes]) -> tuple[LogEntry, ...]:
-    with undamaged(f"session {key.session!r}: one of messages {start} to {start + len(items) - 1} of its log"):
-        return tuple(LogEntry.read(start + i, item) for i, item in enumerate(items))
 
 
 def _event(number: str, fields: Mapping[bytes, bytes]) -> Event:
