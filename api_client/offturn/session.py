@@ -233,7 +233,7 @@ class Session(Mirroring, Redacting):
 
     async def _request(self, reason: str, focus: str | None, note: str) -> Ticket:
         if reason not in REASONS:
-            raise InvalidSetting(f"reason {reason!r}: use one of {', '.join(REASONS)}")
+            raise InvalidSetting(f"reason {reason!r:.40}: use one of {', '.join(REASONS)}")
         for name, text in (("focus", focus or ""), ("note", note)):
             if not isinstance(text, str):
                 raise InvalidSetting(f"{name} is a {type(text).__name__}: use text")
