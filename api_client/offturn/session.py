@@ -260,7 +260,6 @@ def _check_generation(generation: object) -> None:
 
 
 def _check_page(after: object, limit: object) -> None:
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        raise InvalidSetting(f"limit {limit!r:.40}: use a whole number from 1")
+    inspecting.checked_limit(limit)
     if after is not None and not (isinstance(after, str) and EVENT_ID.match(after)):
         raise InvalidSetting(f"after {after!r:.40}: use the id of an event, such as 1796037757085-0")

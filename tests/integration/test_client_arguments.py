@@ -221,3 +221,13 @@ async def test_a_record_is_refused_before_it_could_wait(
     assert session.undelivered() == []
     assert (await session.record(human("b"))).durable
     assert await stored(redis, "chat") == [human("b")]
+
+
+@pytest.mark.parametrize("value", ["5", float("nan"), -1, b""])
+async def test_limits_and_waits_are_numbers(redis: Redis, client: CompactionClient, value: Any) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    await session.record(human("a"))
+    ticket = await session.request()
+    for call, name in ((client.sessions, "limit"), (client.parked, "limit"), (ticket.wait, "timeout")):
+        with pytest.raises(InvalidSetting, match=f"{name} .*: use a"):
+            await call(value)
