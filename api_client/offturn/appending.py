@@ -15,6 +15,7 @@ from offturn.errors import (
     Behind,
     Conflict,
     InvalidMessage,
+    InvalidSetting,
     Moved,
     OffturnError,
     SessionFull,
@@ -132,13 +133,20 @@ class Appending(Handle):
         expect: int | None = None,
         mirrored: bool = False,
     ) -> Batch:
-        """A record to be sent; where the one before was of the same messages and may have happened, that one again."""
+        """A record to be sent; where the one before was of the same messages and may have happened, that one again.
+
+        Raises InvalidSetting: what waits for the store must not be refused by this process when it is back.
+        """
+        if not isinstance(view, View | None):
+            raise InvalidSetting(f"view is a {type(view).__name__}: give the View that was sent")
+        if expect is not None and not (type(expect) is int and expect >= 0):
+            raise InvalidSetting(f"expect {expect!r:.40}: use the seq that the next message must get")
         unsure = self._unsure.same(prepared)
         return Batch(
             op=unsure.op if unsure else token_hex(16),
             prepared=unsure.prepared if unsure else prepared,
             config=self._config,
-            usage=usage,
+            usage=Usage.from_response(usage) or usage,
             view=view or self._last,
             expect=expect,
             at=unsure.at if unsure else (len(self._cache.log) if self._cache else 0),

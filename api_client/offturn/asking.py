@@ -117,11 +117,10 @@ class Asking:
         )
 
     async def _answer(self, asked: SummaryRequest) -> tuple[SummaryReply, Sections]:
-        if (kept := await self.paid.get(asked.key)) is not None:
-            reply = SummaryReply(**json.loads(kept))
-            checked = self._check(reply, asked)
+        if (kept := _kept(await self.paid.get(asked.key))) is not None:
+            checked = self._check(kept, asked)
             if isinstance(checked, Sections):
-                return reply, checked
+                return kept, checked
         reply = await self._pay(asked)
         checked = self._check(reply, asked)
         if isinstance(checked, Refusal) and checked.repairable:
@@ -148,6 +147,15 @@ class Asking:
 
     def _check(self, reply: SummaryReply, asked: SummaryRequest) -> Sections | Refusal:
         return check(reply, asked, language=self.wanted.language, budget=self.wanted.max_output_tokens)
+
+
+def _kept(text: str | None) -> SummaryReply | None:
+    """A kept answer, of another release what this one knows; None for what is none, which is paid for again."""
+    try:
+        fields = json.loads(text) if text is not None else {}
+        return SummaryReply(**{name: fields[name] for name in SummaryReply.__dataclass_fields__ if name in fields})
+    except (ValueError, TypeError):
+        return None
 
 
 def calls_wanted(wanted: Summarise, window: int) -> int:

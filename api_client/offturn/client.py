@@ -13,6 +13,7 @@ from offturn.deadline import one_call
 from offturn.entries import OriginRule
 from offturn.errors import StoreUnavailable
 from offturn.health import Health, health
+from offturn.inspecting import checked_limit
 from offturn.links import Connector, OnOutage
 from offturn.outbox import Undelivered
 from offturn.recipe import run
@@ -197,15 +198,20 @@ class CompactionClient:
         return write_back
 
     async def sessions(self, limit: int = 1_000) -> list[SessionKey]:
-        """Living sessions of this tenant (not purged ones), sorted by id; of more than `limit` no matter which."""
+        """Living sessions of this tenant (not purged ones), sorted by id; of more than `limit` no matter which.
+
+        Raises InvalidSetting.
+        """
+        checked_limit(limit)
         links = await self._connector.links()
         return await links.store.sessions(self._tenant, limit)
 
     async def parked(self, limit: int = 1_000) -> list[DeadLetter]:
         """Sessions of this tenant that are worked on no more, because job after job ended badly; longest first.
 
-        `Session.unblock` or `Session.request` starts the next job of one.
+        `Session.unblock` or `Session.request` starts the next job of one. Raises InvalidSetting.
         """
+        checked_limit(limit)
         links = await self._connector.links()
         return await links.store.dead_letters(self._tenant, limit)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from offturn.store.errors import UnknownVersion
+from pydantic import ValidationError
+
+from offturn.store.errors import UnknownVersion, readable
 from offturn.store.state import Bounds, Pace
 from offturn_config.errors import InvalidPolicy, InvalidSetting
 from offturn_config.limits import Limits
@@ -73,7 +76,7 @@ class SessionConfig:
 
     @classmethod
     def from_json(cls, text: str) -> SessionConfig:
-        """From the store. Raises UnknownVersion."""
+        """From the store. Raises UnknownVersion, StoreFault."""
         return _read(text)
 
     def sized(self, window: int | None, max_output: int | None) -> SessionConfig:
@@ -111,8 +114,11 @@ class SessionConfig:
         return [field.name for field in fields(self) if getattr(self, field.name) != getattr(other, field.name)]
 
     def calibration(self, stored: str | None) -> Calibration:
-        """What the session has learnt, else the prior of the model's family."""
-        return Calibration.model_validate_json(stored) if stored else Calibration(factor=prior(self.model))
+        """What the session has learnt, else the prior of the model's family, as where that is damaged."""
+        with suppress(ValidationError):
+            if stored:
+                return Calibration.model_validate_json(stored)
+        return Calibration(factor=prior(self.model))
 
     @property
     def fmt(self) -> Format:
@@ -158,16 +164,17 @@ def reserved_output(window: int, max_output: int | None) -> int:
 
 @lru_cache(maxsize=64)
 def _read(text: str) -> SessionConfig:
-    values: Mapping[str, Any] = json.loads(text)
-    if values["v"] != VERSION:
-        raise UnknownVersion(
-            f"the session's settings have version {values['v']}, this release reads {VERSION}: upgrade"
+    with readable("what is stored of the session's settings"):
+        values: Mapping[str, Any] = json.loads(text)
+        version = values["v"]
+    if version != VERSION:
+        raise UnknownVersion(f"the session's settings have version {version}, this release reads {VERSION}: upgrade")
+    with readable("what is stored of the session's settings"):
+        return SessionConfig(
+            format=values["format"],
+            policy=stored(values["policy"]),
+            model=values.get("model"),
+            window=values["window"],
+            max_output=values["max_output"],
+            adopt=values.get("adopt", "group"),
         )
-    return SessionConfig(
-        format=values["format"],
-        policy=stored(values["policy"]),
-        model=values.get("model"),
-        window=values["window"],
-        max_output=values["max_output"],
-        adopt=values.get("adopt", "group"),
-    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from offturn.cache import Cache
 from offturn.config import Adopt, SessionConfig
-from offturn.errors import Refused
+from offturn.errors import InvalidSetting, Refused
 from offturn.health import UNATTENDED
 from offturn.loading import requirement
 from offturn.store.dead import counted
@@ -17,7 +17,7 @@ from offturn_engine.handles import parse_handle, text_behind
 from offturn_engine.ranges import Ranges, length
 from offturn_engine.triggers import Requirement
 
-__all__ = ["Event", "Generation", "Status", "generations", "recall", "status"]
+__all__ = ["Event", "Generation", "Status", "checked_limit", "generations", "recall", "status"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +69,12 @@ class Generation:
     current: bool
     at: int
     economics: Economics = UNPRICED
+
+
+def checked_limit(limit: object) -> None:
+    """Raises InvalidSetting."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise InvalidSetting(f"limit {limit!r:.40}: use a whole number from 1")
 
 
 def status(cache: Cache) -> Status:

@@ -16,7 +16,6 @@ from offturn.store.replies import BehindLog, DuplicateId, Meta, OrphanResult, Ov
 from offturn.store.state import Pace
 from offturn.usage import Usage
 from offturn.view import View
-from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_engine.tokens import Calibration
 from offturn_engine.triggers import early
@@ -65,8 +64,6 @@ class Measured:
                 pace=config.pace(known) if first else None,
                 warnings=warnings,
             )
-        if not isinstance(view, View | None):
-            raise InvalidSetting(f"view is a {type(view).__name__}: give the View that was sent")
         largest = max(config.window, (view.options.window or 0) if view else 0)
         if measured.input_tokens > largest:
             # Believed, it would leave no room for any view, and no call to put it right.

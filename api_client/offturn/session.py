@@ -238,7 +238,7 @@ class Session(Mirroring, Redacting):
 
     async def _request(self, reason: str, focus: str | None, note: str) -> Ticket:
         if reason not in REASONS:
-            raise InvalidSetting(f"reason {reason!r}: use one of {', '.join(REASONS)}")
+            raise InvalidSetting(f"reason {reason!r:.40}: use one of {', '.join(REASONS)}")
         for name, text in (("focus", focus or ""), ("note", note)):
             if not isinstance(text, str):
                 raise InvalidSetting(f"{name} is a {type(text).__name__}: use text")
@@ -265,7 +265,6 @@ def _check_generation(generation: object) -> None:
 
 
 def _check_page(after: object, limit: object) -> None:
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        raise InvalidSetting(f"limit {limit!r:.40}: use a whole number from 1")
+    inspecting.checked_limit(limit)
     if after is not None and not (isinstance(after, str) and EVENT_ID.match(after)):
         raise InvalidSetting(f"after {after!r:.40}: use the id of an event, such as 1796037757085-0")

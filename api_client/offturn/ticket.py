@@ -10,6 +10,7 @@ from typing import Any, Literal
 from offturn.store.sessions import SessionStore
 from offturn.store.state import Event
 from offturn.view import View
+from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_engine.messages import RawMessage
 from offturn_engine.outcome import Compacted, Failed, Outcome, Pruned, Skipped, Superseded
@@ -58,8 +59,11 @@ class Ticket:
 
         `Superseded("withdrawn")` where a rollback withdrew the request, `Failed("parked")` where too many jobs died,
         `Skipped("blocked")` where compactions in a row made no room (`Status.blocked`).
-        Raises TimeoutError after `timeout` seconds; the compaction is still asked for.
+        Raises TimeoutError after `timeout` seconds; the compaction is still asked for. Raises InvalidSetting, and what
+        the store raises where it is away.
         """
+        if timeout is not None and not (isinstance(timeout, int | float) and timeout >= 0):
+            raise InvalidSetting(f"timeout {timeout!r:.40}: use a number of seconds, or None to wait for ever")
         try:
             async with asyncio.timeout(timeout):
                 return await self._outcome()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from offturn import Usage
+from offturn import InvalidSetting, Usage
 
 OPENAI = {"prompt_tokens": 40, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 30}}
 ANTHROPIC = {
@@ -65,3 +65,14 @@ def test_where_there_is_none_it_says_so(nothing: Any) -> None:
 
 def test_a_usage_is_its_own() -> None:
     assert Usage.from_response(Usage(1, 2, 3)) == Usage(1, 2, 3)
+
+
+@pytest.mark.parametrize("count", [float("nan"), float("inf"), -1, "9", 1.5, None, True, 10**30])
+def test_what_is_no_number_of_tokens_is_named(count: Any) -> None:
+    for name in ("input_tokens", "output_tokens", "cached_tokens"):
+        with pytest.raises(InvalidSetting, match=f"usage: {name} .*: use a whole number of tokens from 0"):
+            Usage(**{"input_tokens": 5, name: count})
+    for reported in (OPENAI, ANTHROPIC, RESPONSES_API, GEMINI):
+        asked, *others = reported
+        assert Usage.from_response({**reported, asked: count}) is None
+        assert isinstance(Usage.from_response({**reported, others[0]: count}), Usage)

@@ -203,3 +203,31 @@ async def test_what_cannot_fit_blames_a_system_prompt_only_where_there_is_one(cl
         await session.view()
     with pytest.raises(CannotFit, match=r"^the last human message and the system prompt need about"):
         await session.view(system="Be brief.")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("expect", value) for value in (float("nan"), -1, "3", 1.0, True)] + [("view", 5), ("view", {})],
+)
+async def test_a_record_is_refused_before_it_could_wait(
+    redis: Redis, client: CompactionClient, name: str, value: Any
+) -> None:
+    """What is only refused when it is sent would be kept as undelivered, and every later call would try it first."""
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    wrong = {name: value}
+    with pytest.raises(InvalidSetting, match=f"{name} .*: (use|give) the"):
+        await session.record(human("a"), usage=offturn.Usage(5), **wrong)
+
+    assert session.undelivered() == []
+    assert (await session.record(human("b"))).durable
+    assert await stored(redis, "chat") == [human("b")]
+
+
+@pytest.mark.parametrize("value", ["5", float("nan"), -1, b""])
+async def test_limits_and_waits_are_numbers(redis: Redis, client: CompactionClient, value: Any) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    await session.record(human("a"))
+    ticket = await session.request()
+    for call, name in ((client.sessions, "limit"), (client.parked, "limit"), (ticket.wait, "timeout")):
+        with pytest.raises(InvalidSetting, match=f"{name} .*: use a"):
+            await call(value)

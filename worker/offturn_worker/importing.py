@@ -83,7 +83,7 @@ class _Replay:
         """Each request is measured as its view was, then its answer comes."""
         told, taught = self.conversation, _taught(self.conversation)
         for start, stop in _pieces(told, taught):
-            usage = Usage(told.reported[start]) if start in taught else None
+            usage = Usage.told(told.reported[start]) if start in taught else None
             view = await self._shown() if usage else None
             batch = told.messages[start:stop]
             await self.handle.record(batch, origin=told.origins.get(start), usage=usage, view=view)

@@ -88,7 +88,7 @@ class Engine(ContextEngine):
         self.last_total_tokens = usage.get("total_tokens", 0)
         if self.last_prompt_tokens:
             cached = usage.get("cache_read_tokens", 0)
-            self._usage = Usage(self.last_prompt_tokens, self.last_completion_tokens, cached)
+            self._usage = Usage.told(self.last_prompt_tokens, self.last_completion_tokens, cached)
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
         """From the soft level on: where there is something to record, a compaction that is ready, or no more time."""

@@ -147,4 +147,4 @@ def _usage(response: ModelResponse[Any] | AIMessage) -> Usage | None:
     if told is None:
         return None
     cached = told.get("input_token_details", {}).get("cache_read", 0)
-    return Usage(told["input_tokens"], told["output_tokens"], cached)
+    return Usage.told(told["input_tokens"], told["output_tokens"], cached)

@@ -68,7 +68,7 @@ class Compaction(AbstractCapability[Any]):
         """What the request measured teaches the estimate."""
         told = response.usage
         if told.input_tokens:
-            usage = Usage(told.input_tokens, told.output_tokens, told.cache_read_tokens)
+            usage = Usage.told(told.input_tokens, told.output_tokens, told.cache_read_tokens)
             await done(self._session(ctx).record, [], usage=usage)
         return response
 

@@ -44,7 +44,7 @@ class DeadLetters(Scripted):
     """The part of the store that tells what is parked."""
 
     async def dead_letters(self, tenant: str, limit: int = 1_000) -> list[DeadLetter]:
-        """Parked sessions of a tenant, longest first; members that name no session are passed."""
+        """Parked sessions of a tenant, longest first; what names no session, or does not say why, is passed."""
         found: list[DeadLetter] = []
         cursor = 0
         while True:
@@ -59,8 +59,8 @@ class DeadLetters(Scripted):
 def _letter(member: bytes, value: bytes) -> DeadLetter | None:
     try:
         key = SessionKey.of_member(text_of(member))
-    except (UnicodeDecodeError, InvalidSetting):
+        fields = loads(value)
+        ends = ends_of(fields.get("ends") or ())
+        return DeadLetter(key=key, since=fields["at"], reason=fields["reason"], attempts=fields["attempts"], ends=ends)
+    except (ValueError, KeyError, TypeError, AttributeError, InvalidSetting):
         return None
-    fields = loads(value)
-    ends = ends_of(fields.get("ends") or ())
-    return DeadLetter(key=key, since=fields["at"], reason=fields["reason"], attempts=fields["attempts"], ends=ends)

@@ -6,7 +6,7 @@ OffturnError
 ├── StoreFull          the server is at its memory limit; retryable once there is room
 │   └── SessionFull    the session is at its own limit; not retryable
 ├── StoreFault         the server refused a command for another reason (permissions, a bug): its error code, no content;
-│                      or what it holds is incomplete
+│                      or what it holds is incomplete or damaged
 └── UnknownVersion     a stored record has a major version this release does not know; nothing was changed
 """
 
@@ -69,6 +69,17 @@ def mapped() -> Iterator[None]:
         raise StoreUnavailable(f"the store does not answer ({type(error).__name__})") from None
     except exceptions.RedisError as error:
         raise _refusal(error) from None
+
+
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """What reads like nothing that any release writes, as an error of this store. What stands there is not in it."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise StoreFault(
+            f"{what} cannot be read: it is damaged, or another program wrote over it; restore the store, or purge the session"
+        ) from None
 
 
 def _refusal(error: exceptions.RedisError) -> OffturnError:

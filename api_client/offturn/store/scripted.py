@@ -8,7 +8,7 @@ from typing import Any
 from redis.asyncio import Redis
 
 from offturn.store.entries import NewEntry, dumps, loads
-from offturn.store.errors import mapped
+from offturn.store.errors import mapped, readable
 from offturn.store.replies import KINDS, Reply
 from offturn.store.scripts import Scripts, texts
 from offturn.store.state import unknown
@@ -44,8 +44,10 @@ class Scripted:
         given = {field: value for field, value in args.items() if value is not None}
         reply = await self._scripts.run(name, self._keys(key), [key.member, dumps(given), *raw])
         if isinstance(reply, bytes):
-            reply = loads(reply)
-            if reply["kind"] == "unknown-version":
+            with readable(f"a kept reply of session {key.session!r}"):
+                reply = loads(reply)
+                kind = reply["kind"]
+            if kind == "unknown-version":
                 raise unknown(reply["v"])
         return reply
 

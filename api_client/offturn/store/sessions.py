@@ -5,14 +5,14 @@ Deadlines are the client's (`socket_timeout`); after StoreUnavailable send the s
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from pydantic import ValidationError
 
 from offturn.store.dead import DeadLetters
 from offturn.store.entries import LogEntry, loads, text_of
-from offturn.store.errors import UnknownVersion, mapped
+from offturn.store.errors import UnknownVersion, mapped, readable
 from offturn.store.hosting import HostScripts
 from offturn.store.state import Event, Meta, Snapshot
 from offturn.store.workers import Workers, WorkerSeen
@@ -24,6 +24,7 @@ from offturn_engine.compaction import VERSION, Compaction
 
 PAGE = 200  # log entries per read
 DUE_PAGE = 500
+NOTHING_KNOWN = {"incarnation": 0, "length": 0, "chain": "", "redactions": 0}
 
 
 class SessionStore(HostScripts, WorkerScripts, DeadLetters):
@@ -57,15 +58,19 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         if not live:
             return Snapshot(meta=None, next_incarnation=number, entries=(), reset=length > 0, more=False)
         start, reset, due, unattended, items, flat = live
-        meta = Meta.read(flat, due=bool(due), now_ms=now, unattended=bool(unattended))
-        entries = tuple(LogEntry.read(start + i, item) for i, item in enumerate(items))
+        with readable(f"the state of session {key.session!r}"):
+            meta = Meta.read(flat, due=bool(due), now_ms=now, unattended=bool(unattended))
+        entries = tuple(_entries(key, start, items))
         more = meta is not None and start + len(entries) < meta.log_len
         return Snapshot(meta=meta, next_incarnation=number, entries=entries, reset=bool(reset), more=more)
 
     async def chunk(self, key: SessionKey, chunk_key: str) -> str | None:
-        """A kept chunk result."""
+        """A kept chunk result; None also for what is no text."""
         found = await self._command("HGET", self._key(key, "chunks"), chunk_key)
-        return None if found is None else text_of(found)
+        try:
+            return None if found is None else text_of(found)
+        except UnicodeDecodeError:
+            return None
 
     async def generation(self, key: SessionKey, number: int) -> Compaction | None:
         """A kept generation with its number, nonce, base, `replaces` and time. Raises UnknownVersion."""
@@ -73,15 +78,22 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         if found is None:
             return None
         header, _, payload = found.partition(b"\n")
-        fields = {**loads(payload), **loads(header)}
-        if fields["v"] != VERSION:
+        with readable(f"generation {number} of session {key.session!r}"):
+            fields = {**loads(payload), **loads(header)}
+            version = fields["v"]
+        if version != VERSION:
             raise UnknownVersion(
-                f"generation {number} has version {fields['v']}, this release reads {VERSION}: upgrade offturn"
+                f"generation {number} has version {version}, this release reads {VERSION}: upgrade offturn"
             )
         try:
             return Compaction.model_validate(fields)
         except ValidationError:  # its text quotes the record
             raise UnknownVersion(f"generation {number} is none that this release can read: upgrade offturn") from None
+
+    async def life(self, key: SessionKey) -> int:
+        """The number of the session's life, or of its last one; also where nothing else of it can be read."""
+        _, number, *live = await self._run("sync", key, {**NOTHING_KNOWN, "limit_bytes": 0, "limit_entries": 0})
+        return int(number) if live else int(number) - 1
 
     async def meta(self, key: SessionKey) -> Meta | None:
         """The state; None where no session lives."""
@@ -93,16 +105,16 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         for low in range(start, stop, PAGE):
             high = min(low + PAGE, stop)
             items = await self._command("LRANGE", self._key(key, "log"), low, high - 1)
-            entries.extend(LogEntry.read(low + i, item) for i, item in enumerate(items))
+            entries.extend(_entries(key, low, items))
             if len(items) < high - low:
                 break
         return entries
 
     async def events(self, key: SessionKey, *, after: str | None = None, limit: int = 100) -> list[Event]:
-        """Events after an event's id, oldest first."""
+        """Events after an event's id, oldest first; what is no event of any release is passed."""
         start = f"({after}" if after else "-"
         found = await self._command("XRANGE", self._key(key, "events"), start, "+", "COUNT", limit)
-        return [_event(text_of(number), fields) for number, fields in found]
+        return [event for number, fields in found if (event := _event(text_of(number), fields))]
 
     async def now_ms(self) -> int:
         """Redis TIME, the only clock of the protocol."""
@@ -165,6 +177,16 @@ def _session_of(member: bytes) -> SessionKey | None:
         return None
 
 
-def _event(number: str, fields: Mapping[bytes, bytes]) -> Event:
+def _entries(key: SessionKey, start: int, items: Iterable[bytes]) -> Iterator[LogEntry]:
+    for seq, item in enumerate(items, start):
+        with readable(f"message {seq} of session {key.session!r}"):
+            entry = LogEntry.read(seq, item)
+        yield entry
+
+
+def _event(number: str, fields: Mapping[bytes, bytes]) -> Event | None:
     at = int(number.split("-")[0])
-    return Event(id=number, at=at, kind=text_of(fields[b"kind"]), fields=loads(fields[b"fields"]))
+    try:
+        return Event(id=number, at=at, kind=text_of(fields[b"kind"]), fields={**loads(fields[b"fields"])})
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from offturn import CompactionClient, InvalidSetting, Session
-from offturn.store.errors import NotConfirmed
+from offturn.store.errors import NotConfirmed, StoreFault
 from offturn.wording import several
 from offturn_engine.handles import parse_handle
 from offturn_worker.cli.options import StoreUrl, Tenant
@@ -86,8 +86,13 @@ def purge(
 ) -> None:
     """Delete a session: its log, generations, replies and events."""
 
-    async def work(session: Session) -> dict[str, Any]:
-        messages = (await session.status()).messages
+    async def work(client: CompactionClient) -> dict[str, Any]:
+        messages = None
+        try:
+            session = await existing(client, session_id)
+            messages = (await session.status()).messages
+        except StoreFault:  # what is left of it can be deleted: which format it had does not matter
+            session = client.session(session_id, format="openai-chat")
         for tries_left in reversed(range(PURGE_TRIES)):  # called again, this command finds no session
             try:
                 await session.purge()
@@ -98,8 +103,7 @@ def purge(
         return {"session": session_id, "messages": messages, "purged": True}
 
     _confirm(f"purge of {session_id!r}", f"Delete session {session_id}", yes)
-    facts = _with_session(store, tenant, session_id, work)
-    _tell(facts, f"session {session_id}: purged", as_json)
+    _tell(with_client(store, tenant, work), f"session {session_id}: purged", as_json)
 
 
 def redact(
