@@ -29,7 +29,6 @@ from offturn_config.groups import (
 )
 from offturn_config.limits import Limits, resolve
 
-
 NESTED = 2  # a parameter's path is its group and its name; what follows names types and places inside it
 MOST_PROBLEMS = 5
 

@@ -71,8 +71,22 @@ def test_parameters_that_contradict_each_other_are_refused(
         ("balanced", 100_000, 90_000, {}, "head and tail of 10000 tokens leave nothing to cover", "lower max_output"),
         ("balanced", 100_000, 10_000, {"size.target": 0.05}, "tail of 10000 tokens", "lower boundary.tail or raise"),
         ("codex", 64_000, 8_000, {}, "one tool result of 10000 tokens exceed the window", "lower trigger.soft"),
-        ("hermes-0.19", 70_000, 0, {}, "soft level of 59500", "lower trigger.minimum_soft_tokens or raise trigger.hard"),
-        ("hermes", 100_000, 0, {"trigger.soft": 0.9}, "soft level of 90000", "lower trigger.soft or raise trigger.hard"),
+        (
+            "hermes-0.19",
+            70_000,
+            0,
+            {},
+            "soft level of 59500",
+            "lower trigger.minimum_soft_tokens or raise trigger.hard",
+        ),
+        (
+            "hermes",
+            100_000,
+            0,
+            {"trigger.soft": 0.9},
+            "soft level of 90000",
+            "lower trigger.soft or raise trigger.hard",
+        ),
     ],
 )
 def test_a_refused_window_names_the_parameter_that_helps(

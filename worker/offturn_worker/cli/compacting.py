@@ -50,7 +50,7 @@ def compact(
     compare: Annotated[bool, typer.Option("--compare", help="All policies side by side instead.")] = False,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw the comparison here, .svg or .png; needs offturn[plot].", show_default=False),
+        typer.Option(help="Draw the comparison here, .svg or .png; needs the extra `plot`.", show_default=False),
     ] = None,
 ) -> None:
     """Compact a transcript file offline and say what was kept, cleared and summarised."""
