@@ -71,13 +71,13 @@ def resolve(policy: Policy, window: int, max_output: int) -> Limits:
         idle_floor=tokens(trigger.idle_floor, window),
         minimum_growth=max(1, tokens(trigger.minimum_growth, window)),
         step=max(1, tokens(policy.prune.minimum_gain, window)) if policy.prune.when == "every-turn" else 0,
-        tail=min(max(tail, policy.boundary.tail_minimum), window if most is None else most, window // 4),
-        protected=min(tokens(policy.prune.protected_tokens, window), window // 4),
+        tail=min(max(tail, min(policy.boundary.tail_minimum, window // 4)), window if most is None else most),
+        protected=tokens(policy.prune.protected_tokens, window),
         human=UNLIMITED
         if human == "unlimited"
         else _at_least(tokens(human, window), policy.human.minimum, window // 4),
         ledger=tokens(policy.ledger.budget, window),
-        summary=_summary(policy, window),
+        summary=_summary(policy, window, usable),
         restore_file=min(tokens(after.restore_file_tokens, window), restore),
         restore=restore,
         skills=min(tokens(after.skill_tokens, window), restore),
@@ -151,10 +151,10 @@ def _at_least(amount: int, least: int, most: int) -> int:
     return amount if amount == 0 and least == 0 else min(max(amount, least), max(most, amount))
 
 
-def _summary(policy: Policy, window: int) -> int:
+def _summary(policy: Policy, window: int, usable: int) -> int:
     rules = policy.summary
     cap = max(int(window * rules.budget), rules.minimum)
-    return min(cap, window if rules.maximum is None else rules.maximum, window // 8)
+    return min(cap, window if rules.maximum is None else rules.maximum, window // 8, usable // 4)
 
 
 def _usable(window: int, max_output: int) -> int:
@@ -162,10 +162,10 @@ def _usable(window: int, max_output: int) -> int:
         raise InvalidPolicy(f"window {window}: a context window has at least {SMALLEST_WINDOW} tokens")
     if max_output < 0:
         raise InvalidPolicy(f"max_output {max_output}: use 0 or more tokens")
-    if max_output >= window:
+    if window - max_output < SMALLEST_WINDOW:
         raise InvalidPolicy(
-            f"window {window} minus max_output {max_output} leaves {window - max_output} tokens: "
-            "give a larger window or a smaller max_output"
+            f"window {window} minus max_output {max_output} leaves {window - max_output} tokens, fewer than "
+            f"{SMALLEST_WINDOW}: give a larger window or a smaller max_output"
         )
     return window - max_output
 
@@ -209,9 +209,6 @@ def _impossible(policy: Policy, limits: Limits) -> tuple[str, str] | None:
     parameter = _soft_parameter(policy, limits)
     largest = min(trigger.largest_result, limits.window // 4)
     hard = int(limits.window * hard_share(policy, soft / limits.window))
-    if limits.summary >= limits.usable:
-        left = f"{limits.usable} tokens for messages are no more than a summary may have ({limits.summary})"
-        return left, LESS_OUTPUT
     if soft <= 0:
         return f"the soft level is {soft} tokens", f"raise {parameter}"
     if soft >= hard:

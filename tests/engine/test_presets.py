@@ -66,10 +66,25 @@ def test_parameters_that_contradict_each_other_are_refused(
 @pytest.mark.parametrize(
     ("name", "window", "output", "overrides", "problem", "remedy"),
     [
-        ("balanced", 4_000, 3_990, {}, "window 4000 and max_output 3990: 10 tokens for messages", "lower max_output"),
-        ("claude-code", 100_000, 99_999, {}, "no more than a summary may have (5000)", "lower max_output"),
+        (
+            "balanced",
+            4_000,
+            3_990,
+            {},
+            "max_output 3990 leaves 10 tokens, fewer than 256",
+            "give a larger window or a sm",
+        ),
+        ("balanced", 4_000, 3_700, {}, "tail of 1000 tokens is larger than the target of 300", "lower max_output"),
         ("balanced", 100_000, 90_000, {}, "head and tail of 10000 tokens leave nothing to cover", "lower max_output"),
         ("balanced", 100_000, 10_000, {"size.target": 0.05}, "tail of 10000 tokens", "lower boundary.tail or raise"),
+        (
+            "hermes",
+            200_000,
+            8_000,
+            {"boundary.tail": 0.95},
+            "tail of 95000 tokens is larger than the target",
+            "lower b",
+        ),
         ("codex", 64_000, 8_000, {}, "one tool result of 10000 tokens exceed the window", "lower trigger.soft"),
         (
             "hermes-0.19",
@@ -107,3 +122,8 @@ def test_a_bad_value_is_named_once_by_its_parameter() -> None:
     assert "human.budget = -1: Input should be greater than 0, or: " in told
     assert "constrained" not in told
     assert "failure.order.1 = 'retry'" in told
+
+
+def test_a_summary_leaves_room_in_what_the_answer_leaves() -> None:
+    assert load("hermes").limits(100_000, 8_000).summary == 5_000
+    assert load("hermes").limits(100_000, 90_000).summary == 2_500
