@@ -59,6 +59,13 @@ def test_a_policy_that_a_window_cannot_take_is_refused_with_the_numbers() -> Non
     )
 
 
+def test_a_window_that_a_session_may_have_is_one_for_a_file(file: Path) -> None:
+    """With the default room for an answer, as in a session: without it the level of `hermes-0.19` would reach the hard one."""
+    assert offturn("policies", "show", "hermes-0.19", "--window", "70000", "--max-output", "0").returncode == 2
+    done = offturn("compact", str(file), "--policy", "hermes-0.19", "--window", "70000", "--json")
+    assert (done.returncode, json.loads(done.stdout)["outcome"]) == (0, "compacted")
+
+
 @pytest.mark.parametrize(
     ("answers", "policy"),
     [
