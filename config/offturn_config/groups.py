@@ -192,7 +192,10 @@ class Summary(Group):
     ] = Field(description="the sections asked for")
     ratio: Share | None = Field(default=None, description="cap on the output as a share of what is covered")
     budget: Share = Field(description="cap on the output as a share of the window")
-    minimum: Tokens = Field(default=0, description="the cap is at least this, but at most an eighth of the window")
+    minimum: Tokens = Field(
+        default=0,
+        description="the cap is at least this, but at most an eighth of the window and a quarter of what the answer leaves",
+    )
     maximum: Tokens | None = Field(default=None, description="the cap is at most this")
     source: Literal["raw", "pruned"] = Field(default="pruned", description="what the summarizer reads of a result")
     result_characters: Count | None = Field(

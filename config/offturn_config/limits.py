@@ -16,6 +16,8 @@ SMALLEST_WINDOW = 256
 LARGEST_WINDOW = 10_000_000
 HARD = 0.85
 UNLIMITED = 10**9  # tokens no transcript reaches
+USUAL_OUTPUT = 8  # part of a window that an answer needs at most, where no one says otherwise
+LESS_OUTPUT = "lower max_output, or give a larger window"
 LATE_SOFT = 0.80  # from here the hard level is halfway from soft to the end of the window
 
 
@@ -69,18 +71,18 @@ def resolve(policy: Policy, window: int, max_output: int) -> Limits:
         idle_floor=tokens(trigger.idle_floor, window),
         minimum_growth=max(1, tokens(trigger.minimum_growth, window)),
         step=max(1, tokens(policy.prune.minimum_gain, window)) if policy.prune.when == "every-turn" else 0,
-        tail=min(max(tail, policy.boundary.tail_minimum), window if most is None else most, window // 4),
-        protected=min(tokens(policy.prune.protected_tokens, window), window // 4),
+        tail=min(max(tail, min(policy.boundary.tail_minimum, window // 4)), window if most is None else most),
+        protected=tokens(policy.prune.protected_tokens, window),
         human=UNLIMITED
         if human == "unlimited"
         else _at_least(tokens(human, window), policy.human.minimum, window // 4),
         ledger=tokens(policy.ledger.budget, window),
-        summary=_summary(policy, window),
+        summary=_summary(policy, window, usable),
         restore_file=min(tokens(after.restore_file_tokens, window), restore),
         restore=restore,
         skills=min(tokens(after.skill_tokens, window), restore),
     )
-    _refuse_impossible(policy, limits)
+    _refuse_impossible(policy, limits, max_output)
     return limits
 
 
@@ -149,10 +151,10 @@ def _at_least(amount: int, least: int, most: int) -> int:
     return amount if amount == 0 and least == 0 else min(max(amount, least), max(most, amount))
 
 
-def _summary(policy: Policy, window: int) -> int:
+def _summary(policy: Policy, window: int, usable: int) -> int:
     rules = policy.summary
     cap = max(int(window * rules.budget), rules.minimum)
-    return min(cap, window if rules.maximum is None else rules.maximum, window // 8)
+    return min(cap, window if rules.maximum is None else rules.maximum, window // 8, usable // 4)
 
 
 def _usable(window: int, max_output: int) -> int:
@@ -160,10 +162,10 @@ def _usable(window: int, max_output: int) -> int:
         raise InvalidPolicy(f"window {window}: a context window has at least {SMALLEST_WINDOW} tokens")
     if max_output < 0:
         raise InvalidPolicy(f"max_output {max_output}: use 0 or more tokens")
-    if max_output >= window:
+    if window - max_output < SMALLEST_WINDOW:
         raise InvalidPolicy(
-            f"window {window} minus max_output {max_output} leaves {window - max_output} tokens: "
-            "give a larger window or a smaller max_output"
+            f"window {window} minus max_output {max_output} leaves {window - max_output} tokens, fewer than "
+            f"{SMALLEST_WINDOW}: give a larger window or a smaller max_output"
         )
     return window - max_output
 
@@ -181,36 +183,57 @@ def _refuse_contradictions(policy: Policy) -> None:
         )
 
 
-def _refuse_impossible(policy: Policy, limits: Limits) -> None:
-    name = f"policy {policy.name!r} with window {limits.window}"
+def _refuse_impossible(policy: Policy, limits: Limits, max_output: int) -> None:
+    found = _impossible(policy, limits)
+    if found is None:
+        return
+    problem, remedy = found
+    output = f" and max_output {max_output}" if max_output else ""
+    usual = limits.window // USUAL_OUTPUT
+    if max_output > usual and _works(policy, limits.window, usual):
+        remedy = LESS_OUTPUT
+    raise InvalidPolicy(f"policy {policy.name!r} with window {limits.window}{output}: {problem}: {remedy}")
+
+
+def _works(policy: Policy, window: int, max_output: int) -> bool:
+    try:
+        resolve(policy, window, max_output)
+    except InvalidPolicy:
+        return False
+    return True
+
+
+def _impossible(policy: Policy, limits: Limits) -> tuple[str, str] | None:
+    """What is wrong, with the numbers, and which parameter mends it."""
     trigger, target, soft = policy.trigger, limits.target, limits.soft
-    parameter = "trigger.pct_override (OFFTURN_AUTOCOMPACT_PCT)" if trigger.pct_override else "trigger.soft"
+    parameter = _soft_parameter(policy, limits)
     largest = min(trigger.largest_result, limits.window // 4)
     hard = int(limits.window * hard_share(policy, soft / limits.window))
     if soft <= 0:
-        raise InvalidPolicy(f"{name}: the soft level is {soft} tokens: raise {parameter} or lower max_output")
+        return f"the soft level is {soft} tokens", f"raise {parameter}"
     if soft >= hard:
-        raise InvalidPolicy(
-            f"{name}: the soft level of {soft} tokens must be below the hard one of {hard}: "
-            f"lower {parameter} or raise trigger.hard"
-        )
+        both = f"the soft level of {soft} tokens must be below the hard one of {hard}"
+        return both, f"lower {parameter} or raise trigger.hard"
     if limits.tail > target:
-        raise InvalidPolicy(
-            f"{name}: the tail of {limits.tail} tokens is larger than the target of {target}: "
-            "lower boundary.tail or raise size.target"
-        )
+        both = f"the tail of {limits.tail} tokens is larger than the target of {target}"
+        return both, "lower boundary.tail or raise size.target"
     if limits.tail >= soft:
-        raise InvalidPolicy(
-            f"{name}: head and tail of {limits.tail} tokens leave nothing to cover below the soft level of {soft}: "
-            "lower boundary.tail"
-        )
+        both = f"head and tail of {limits.tail} tokens leave nothing to cover below the soft level of {soft}"
+        return both, "lower boundary.tail"
     if not target <= limits.ceiling <= soft:
-        raise InvalidPolicy(
-            f"{name}: need size.target <= size.ceiling <= trigger.soft, got {target}, {limits.ceiling}, {soft} tokens: "
-            "change one of them, or lower max_output"
-        )
+        order = "need size.target <= size.ceiling <= trigger.soft"
+        return f"{order}, got {target}, {limits.ceiling}, {soft} tokens", "change one of them"
     if soft + limits.summary + largest > limits.window:
-        raise InvalidPolicy(
-            f"{name}: soft {soft} + summary {limits.summary} + one tool result of {largest} tokens exceed the window: "
-            f"lower {parameter}"
-        )
+        sum_ = f"soft {soft} + summary {limits.summary} + one tool result of {largest} tokens exceed the window"
+        return sum_, f"lower {parameter}"
+    return None
+
+
+def _soft_parameter(policy: Policy, limits: Limits) -> str:
+    """The parameter that the soft level comes from, where one alone decides."""
+    trigger = policy.trigger
+    if trigger.pct_override is not None:
+        return "trigger.pct_override (OFFTURN_AUTOCOMPACT_PCT)"
+    without = policy.model_copy(update={"trigger": trigger.model_copy(update={"minimum_soft_tokens": 0})})
+    raised = _soft(without, limits.window, limits.usable) < limits.soft
+    return "trigger.minimum_soft_tokens" if raised else "trigger.soft"

@@ -29,6 +29,9 @@ from offturn_config.groups import (
 )
 from offturn_config.limits import Limits, resolve
 
+NESTED = 2  # a parameter's path is its group and its name; what follows names types and places inside it
+MOST_PROBLEMS = 5
+
 
 class Policy(Group):
     """One policy. Equal values have equal `hash`."""
@@ -81,11 +84,18 @@ def parse_policy(values: Mapping[str, Any]) -> Policy:
     try:
         return Policy.model_validate(dict(values))
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, e['loc']))} = {e['input']!r}: {e['msg'].removeprefix('Value error, ')}"
-            for e in error.errors()[:5]
-        )
-        raise InvalidPolicy(f"policy {values.get('name', '?')!r} cannot be loaded: {problems}") from None
+        raise InvalidPolicy(f"policy {values.get('name', '?')!r} cannot be loaded: {_problems(error)}") from None
+
+
+def _problems(error: ValidationError) -> str:
+    """Each bad parameter once, with its value and what it may be: where it has several types, what each of them wants."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    for one in error.errors():
+        path = ".".join(str(step) for i, step in enumerate(one["loc"]) if i < NESTED or isinstance(step, int))
+        wants = one["msg"].removeprefix("Value error, ")
+        found.setdefault(path, (repr(one["input"]), []))[1].append(wants)
+    shown = list(found.items())[:MOST_PROBLEMS]
+    return "; ".join(f"{path} = {value}: {', or: '.join(wants)}" for path, (value, wants) in shown)
 
 
 def _flat(overrides: object, prefix: str = "") -> list[tuple[str, Any]]:

@@ -6,7 +6,7 @@ always by code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 
@@ -64,6 +64,7 @@ class Draft:
     policy: str
     target: int
     tokens_before: int
+    measure: Callable[[str], int]  # of texts, as the policy measures
     head: int = 0  # messages after the system prompt that stay
     keep_human: int = 0  # room for human messages that stay where they are, newest first
     human_rules: Human = HUMAN
@@ -132,8 +133,9 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     told = known if known and known.split is draft.split else account(draft)
     bare = _record(draft)
     skip = () if bare.replay is None else (bare.replay,)
-    block = render_human(told.human, budget=_block_budget(draft), skip=skip, order=draft.human_rules.order)
-    listed = render_ledger(told.facts, budget=draft.ledger_budget)
+    order, measure = draft.human_rules.order, draft.measure
+    block = render_human(told.human, budget=_block_budget(draft), skip=skip, order=order, measure=measure)
+    listed = render_ledger(told.facts, budget=draft.ledger_budget, measure=measure)
     sections = draft.sections if draft.sections.titles else draft.base.sections
     audit = Audit(
         kept=listed.kept,

@@ -9,7 +9,7 @@ the three forms, oldest first, and each form is counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from html import escape
@@ -24,6 +24,7 @@ from offturn_engine.ranges import Ranges, normalise, ranges_of, union
 from offturn_engine.tokens import estimate_text
 
 Order = Literal["largest-first", "newest-kept"]
+Measure = Callable[[str], int]
 
 EXCERPT = 80  # characters shown of a message listed by handle
 LEAST = 80  # tokens a message keeps when its middle is cut
@@ -65,6 +66,7 @@ class _Shown:
     form: Form
     text: str
     tokens: int
+    measure: Measure
 
 
 def human_items(messages: Sequence[Message]) -> tuple[HumanItem, ...]:
@@ -81,9 +83,14 @@ def human_items(messages: Sequence[Message]) -> tuple[HumanItem, ...]:
 
 
 def render(
-    items: Sequence[HumanItem], *, budget: int, skip: Collection[int] = (), order: Order = "largest-first"
+    items: Sequence[HumanItem],
+    *,
+    budget: int,
+    skip: Collection[int] = (),
+    order: Order = "largest-first",
+    measure: Measure = estimate_text,
 ) -> HumanBlock:
-    """The items as quotations headed by their handles, oldest first, within `budget` tokens (estimated).
+    """The items as quotations headed by their handles, oldest first, within `budget` tokens as `measure` counts them.
 
     Each quotation stands between two lines of `~` longer than any run of `~` inside it, so that no text can end its
     own quotation. `order`: who gives way, the largest and then the oldest, or (`newest-kept`) all but the newest that fit,
@@ -91,12 +98,12 @@ def render(
     shows elsewhere; they are not counted.
     """
     left_out = frozenset(skip)
-    shown = [_verbatim(item) for item in sorted(items, key=lambda i: i.seq) if item.seq not in left_out]
+    shown = [_verbatim(item, measure) for item in sorted(items, key=lambda i: i.seq) if item.seq not in left_out]
     if budget <= 0:
         old = max(0, len(shown) - LISTED)
-        return _block([*(_spanned(s.item) for s in shown[:old]), *(_by_handle(s.item) for s in shown[old:])])
+        return _block([*map(_spanned, shown[:old]), *map(_by_handle, shown[old:])])
     whole = _block(shown)
-    if estimate_text(whole.text) <= budget:
+    if measure(whole.text) <= budget:
         return whole
     total = sum(s.tokens for s in shown)
     gives_way = (_list_hopeless, _cut_middles, _list_oldest) if order == "largest-first" else (_list_before_edge,)
@@ -130,7 +137,7 @@ def _list_hopeless(shown: list[_Shown], total: int, budget: int) -> int:
     for i, entry in enumerate(shown):
         if least <= 2 * budget:
             break
-        smaller = _by_handle(entry.item)
+        smaller = _by_handle(entry)
         if smaller.tokens < entry.tokens:
             total += smaller.tokens - entry.tokens
             least += min(LEAST, smaller.tokens) - min(LEAST, entry.tokens)
@@ -144,7 +151,7 @@ def _cut_middles(shown: list[_Shown], total: int, budget: int) -> int:
         room = max(LEAST, shown[i].tokens - (total - budget))
         if total <= budget or room >= shown[i].tokens:
             break
-        smaller = _cut(shown[i].item, room)
+        smaller = _cut(shown[i], room)
         if smaller.tokens < shown[i].tokens:
             total += smaller.tokens - shown[i].tokens
             shown[i] = smaller
@@ -156,7 +163,7 @@ def _list_oldest(shown: list[_Shown], total: int, budget: int) -> int:
     for i in sorted(range(len(shown)), key=lambda i: (shown[i].form is not Form.CUT, i)):
         if total <= budget:
             break
-        smaller = _by_handle(shown[i].item)
+        smaller = _by_handle(shown[i])
         if smaller.tokens < shown[i].tokens:
             total += smaller.tokens - shown[i].tokens
             shown[i] = smaller
@@ -165,13 +172,13 @@ def _list_oldest(shown: list[_Shown], total: int, budget: int) -> int:
 
 def _list_before_edge(shown: list[_Shown], _: int, budget: int) -> int:
     """Keep the newest whole, cut the one at the edge in its middle, list those before it. Returns the new total."""
-    listed = [_by_handle(entry.item) for entry in shown]
+    listed = [_by_handle(entry) for entry in shown]
     rest = sum(s.tokens for s in listed)
     for i in reversed(range(len(shown))):
         rest -= listed[i].tokens
         room = budget - rest - sum(s.tokens for s in shown[i + 1 :])
         if shown[i].tokens > room:
-            shown[i] = _cut(shown[i].item, room) if room >= LEAST else listed[i]
+            shown[i] = _cut(shown[i], room) if room >= LEAST else listed[i]
             shown[:i] = listed[:i]
             break
     return sum(s.tokens for s in shown)
@@ -179,11 +186,11 @@ def _list_before_edge(shown: list[_Shown], _: int, budget: int) -> int:
 
 def _drop_excerpts(shown: list[_Shown], total: int, budget: int) -> int:
     """Leave only the handles of the oldest. Returns the new total."""
-    total += estimate_text(BARE + " ")
+    total += shown[0].measure(BARE + " ")
     for i, entry in enumerate(shown):
         if total <= budget:
             break
-        smaller = _bare(entry.item)
+        smaller = _bare(entry)
         if smaller.tokens < entry.tokens:
             total += smaller.tokens - entry.tokens
             shown[i] = smaller
@@ -194,12 +201,12 @@ def _join_oldest(shown: list[_Shown], total: int, budget: int) -> int:
     """Leave of the oldest of many nothing but the first and the last handle. Returns the new total."""
     if len(shown) <= LISTED:
         return total
-    total += estimate_text(_span(["[m999999999]"] * 1_000))
+    total += shown[0].measure(_span(["[m999999999]"] * 1_000))
     for i, entry in enumerate(shown):
         if total <= budget:
             break
         total -= entry.tokens
-        shown[i] = _spanned(entry.item)
+        shown[i] = _spanned(entry)
     return total
 
 
@@ -218,26 +225,28 @@ def _span(handles: Sequence[str]) -> str:
     return f"{handles[0]} to {handles[-1]} ({len(handles):,} messages)"
 
 
-def _shown(item: HumanItem, form: Form, text: str) -> _Shown:
-    return _Shown(item, form, text, estimate_text(text + "\n"))
+def _shown(item: HumanItem, form: Form, text: str, measure: Measure) -> _Shown:
+    return _Shown(item, form, text, measure(text + "\n"), measure)
 
 
-def _verbatim(item: HumanItem) -> _Shown:
-    return _shown(item, Form.VERBATIM, _quoted(item, item.text, ""))
+def _verbatim(item: HumanItem, measure: Measure) -> _Shown:
+    return _shown(item, Form.VERBATIM, _quoted(item, item.text, ""), measure)
 
 
-def _by_handle(item: HumanItem) -> _Shown:
+def _by_handle(entry: _Shown) -> _Shown:
+    item = entry.item
     first = " ".join(item.text[: EXCERPT * 4].split())
     excerpt = first if len(first) <= EXCERPT and len(item.text) <= EXCERPT * 4 else first[:EXCERPT] + "…"
-    return _shown(item, Form.HANDLE, f"{_head(item, f'{len(item.text):,} characters')} {excerpt}".rstrip())
+    told = f"{_head(item, f'{len(item.text):,} characters')} {excerpt}".rstrip()
+    return _shown(item, Form.HANDLE, told, entry.measure)
 
 
-def _bare(item: HumanItem) -> _Shown:
-    return _shown(item, Form.BARE, f"[{handle(item.seq)}]")
+def _bare(entry: _Shown) -> _Shown:
+    return _shown(entry.item, Form.BARE, f"[{handle(entry.item.seq)}]", entry.measure)
 
 
-def _spanned(item: HumanItem) -> _Shown:
-    return _Shown(item, Form.SPAN, f"[{handle(item.seq)}]", 0)
+def _spanned(entry: _Shown) -> _Shown:
+    return _Shown(entry.item, Form.SPAN, f"[{handle(entry.item.seq)}]", 0, entry.measure)
 
 
 def _head(item: HumanItem, note: str) -> str:
@@ -260,20 +269,21 @@ def fence_for(text: str) -> str:
     return FENCE * max(SHORTEST_FENCE, longest + 1)
 
 
-def _cut(item: HumanItem, room: int) -> _Shown:
+def _cut(entry: _Shown, room: int) -> _Shown:
     """The item without base64 where that is enough, else with as much of its head and tail as fits into `room` tokens,
     found by halving."""
+    item, measure = entry.item, entry.measure
     words = without_encoded(item.text)
     if words != item.text:
         left = f"{words}\n[base64 left out · recall {handle(item.seq)}]"
-        if (bare := _shown(item, Form.CUT, _quoted(item, left, MIDDLE_CUT))).tokens <= room:
+        if (bare := _shown(item, Form.CUT, _quoted(item, left, MIDDLE_CUT), measure)).tokens <= room:
             return bare
-    pinned = _pinned(item, room)
+    pinned = _pinned(item, room, measure)
     low, high = 0, len(item.text)
-    best = _shown(item, Form.CUT, _without_middle(item, 0, pinned))
+    best = _shown(item, Form.CUT, _without_middle(item, 0, pinned), measure)
     while high - low > 8:
         keep = (low + high) // 2
-        tried = _shown(item, Form.CUT, _without_middle(item, keep, pinned))
+        tried = _shown(item, Form.CUT, _without_middle(item, keep, pinned), measure)
         if tried.tokens <= room:
             low, best = keep, tried
         else:
@@ -281,13 +291,13 @@ def _cut(item: HumanItem, room: int) -> _Shown:
     return best
 
 
-def _pinned(item: HumanItem, room: int) -> list[tuple[int, str]]:
+def _pinned(item: HumanItem, room: int, measure: Measure) -> list[tuple[int, str]]:
     """(position, sentence) of the constraints that may take part of the room, first come first served."""
     left = int(room * CONSTRAINTS_SHARE)
     found: list[tuple[int, str]] = []
     position = 0
     for sentence in constraints(item.text):
-        cost = estimate_text(sentence + "\n")
+        cost = measure(sentence + "\n")
         position = max(item.text.find(sentence, position), 0)
         if cost <= left:
             left -= cost

@@ -7,7 +7,7 @@ humans stated, calls still open. Everything in it can be found again by its hand
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from offturn_engine.compaction import LedgerItem
@@ -213,8 +213,8 @@ def _told(item: LedgerItem, passed: Mapping[str, int]) -> LedgerItem:
 # Showing ---------------------------------------------------------------------------------------------------------
 
 
-def render(items: Sequence[LedgerItem], *, budget: int) -> LedgerBlock:
-    """The items under fixed headings, one line each with its handle, within `budget` tokens (estimated).
+def render(items: Sequence[LedgerItem], *, budget: int, measure: Callable[[str], int] = estimate_text) -> LedgerBlock:
+    """The items under fixed headings, one line each with its handle, within `budget` tokens as `measure` counts them.
 
     Where not all fit: constraints first, then open calls, errors, changed files, commands, then what was only looked
     at; within each the newest first, then the most frequent. What is left out is counted in the last line, which the
@@ -223,13 +223,13 @@ def render(items: Sequence[LedgerItem], *, budget: int) -> LedgerBlock:
     if not items:
         return LedgerBlock("")
     whole = _text(items, 0)
-    if estimate_text(whole) <= budget:
+    if measure(whole) <= budget:
         return LedgerBlock(whole, len(items), 0)
-    kept = _chosen(items, budget - estimate_text(_rest(len(items))))
+    kept = _chosen(items, budget - measure(_rest(len(items))), measure)
     return LedgerBlock(_text(kept, len(items) - len(kept)), len(kept), len(items) - len(kept))
 
 
-def _chosen(items: Sequence[LedgerItem], room: int) -> list[LedgerItem]:
+def _chosen(items: Sequence[LedgerItem], room: int, measure: Callable[[str], int]) -> list[LedgerItem]:
     chosen: list[LedgerItem] = []
     headed: set[str] = set()
     spent = 0
@@ -238,9 +238,7 @@ def _chosen(items: Sequence[LedgerItem], room: int) -> list[LedgerItem]:
         pinned = item.kind == "constraint"
         if missed_constraint and not pinned:
             break
-        cost = estimate_text(_line(item) + "\n") + (
-            0 if item.kind in headed else estimate_text(_heading(item.kind) + "\n")
-        )
+        cost = measure(_line(item) + "\n") + (0 if item.kind in headed else measure(_heading(item.kind) + "\n"))
         if spent + cost > (max(room, PINNED) if pinned else room):
             missed_constraint = missed_constraint or pinned
             continue

@@ -252,6 +252,7 @@ def draft_of(
         reason=reason,
         policy=policy.hash,
         target=limits.target,
+        measure=text_estimate(policy.trigger.estimator),
         tokens_before=render(path, base, fmt).tokens,
     )
 

@@ -36,15 +36,34 @@ def test_list_and_show_name_every_parameter() -> None:
 
     shown = offturn("policies", "show", "hermes", "--window", "200000").stdout.decode()
     rows = {cells[0]: cells[1:] for line in shown.splitlines() if len(cells := line.split("\t")) == 4}
-    assert rows["boundary.tail"][:2] == ["0.2", "20,000"]
-    assert rows["trigger.hard"][:2] == ["0.85", "170,000"]
+    assert rows["boundary.tail"][:2] == ["0.2", "tail 20,000"]
+    assert rows["trigger.hard"][:2] == ["0.85", "hard 170,000"]
     assert all(len(meaning) > 8 for _, _, meaning in rows.values() if meaning != "meaning")
+
+
+def test_show_follows_the_percentage_of_the_environment() -> None:
+    forced = offturn("policies", "show", "claude-code", variables={"OFFTURN_AUTOCOMPACT_PCT": "40"}).stdout.decode()
+    rows = {cells[0]: cells[1:] for line in forced.splitlines() if len(cells := line.split("\t")) == 4}
+    assert rows["trigger.pct_override"][:2] == ["40", "soft 80,000"]
+
+    refused = offturn("policies", "show", "claude-code", variables={"OFFTURN_AUTOCOMPACT_PCT": "0"})
+    assert refused.returncode == 2
+    assert "OFFTURN_AUTOCOMPACT_PCT = '0'" in refused.stderr.decode()
 
 
 def test_a_policy_that_a_window_cannot_take_is_refused_with_the_numbers() -> None:
     done = offturn("policies", "show", "codex", "--window", "64000")
     assert done.returncode == 2
-    assert done.stderr.decode().startswith("offturn: policy 'codex' with window 64000: soft 56000 + summary 1280")
+    assert done.stderr.decode().startswith(
+        "offturn: policy 'codex' with window 64000 and max_output 8000: soft 56000 + summary 1280"
+    )
+
+
+def test_a_window_that_a_session_may_have_is_one_for_a_file(file: Path) -> None:
+    """With the default room for an answer, as in a session: without it the level of `hermes-0.19` would reach the hard one."""
+    assert offturn("policies", "show", "hermes-0.19", "--window", "70000", "--max-output", "0").returncode == 2
+    done = offturn("compact", str(file), "--policy", "hermes-0.19", "--window", "70000", "--json")
+    assert (done.returncode, json.loads(done.stdout)["outcome"]) == (0, "compacted")
 
 
 @pytest.mark.parametrize(

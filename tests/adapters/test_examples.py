@@ -11,6 +11,9 @@ import pytest
 
 from tests.adapters.conftest import EXAMPLES
 
+# In the two loops the second view is six messages long when generation 2 is made after the 14th turn (the summary, the
+# answer behind it, two turns), and the 15th turn adds two. The turn follows from the usage that the fake model reports:
+# what assistants said is part of it.
 TOLD = {
     "anthropic_loop": "30 messages, 8 in generation 2",
     "compacting_agent": "21 messages before, 11 two turns later",

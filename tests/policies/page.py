@@ -42,6 +42,8 @@ room for its own summary and one tool result of 10,000 tokens in a window of tha
 """
 
 KEEPS = """## What is kept and what goes
+*untouched*: what no summary covers, with the request that waits for its answer, while that is small enough. Headings are
+counted where text stands under them: `eight-section` has nine, because its Progress is three.
 """
 
 SIDES = """## Client side and server side
@@ -142,6 +144,8 @@ def _keeps(policy: Policy) -> Sequence[str]:
     results = STYLES[prune.style]
     if prune.only == "reproducible":
         results += ", where they can be had again"
+    if prune.style == "hidden":
+        results += f", but for the newest {prune.protected_tokens:,} tokens and {prune.protected_turns} turns"
     if prune.protected_results:
         results += f", but for the newest {prune.protected_results}"
     words = "all" if human.budget == "unlimited" else f"{shown(human.budget)} of the window"
@@ -149,7 +153,7 @@ def _keeps(policy: Policy) -> Sequence[str]:
         words = f"{human.budget:,} tokens"
     untouched = [f"first {boundary.head_messages}"] if boundary.head_messages else []
     untouched += [f"newest {boundary.tail_messages} messages"] if boundary.tail_messages else []
-    untouched += [f"newest {shown(boundary.tail)} of {boundary.tail_of}"] if boundary.tail else []
+    untouched += [f"newest {shown(boundary.tail)} of {boundary.tail_of}{_bounds(policy)}"] if boundary.tail else []
     return (
         f"`{policy.name}`",
         results,
@@ -159,6 +163,14 @@ def _keeps(policy: Policy) -> Sequence[str]:
         f"{len(TEMPLATES[policy.summary.template].titles)} (`{policy.summary.template}`)",
         "constraints only" if policy.ledger.budget == 0 else f"{shown(policy.ledger.budget)} of the window",
     )
+
+
+def _bounds(policy: Policy) -> str:
+    """Between which sizes the tail is, and how many turns it goes back at most."""
+    rules = policy.boundary
+    least, most = rules.tail_minimum, rules.tail_maximum
+    sizes = f" (from {least:,} to {most:,} tokens)" if most is not None else ""
+    return sizes + (f", of the last {rules.tail_turns} turns" if rules.tail_turns is not None else "")
 
 
 def _sides(policy: Policy) -> Sequence[str]:

@@ -108,9 +108,10 @@ def test_O1_results_of_skill_never_go() -> None:
     assert isinstance(hiding(5_000, 6, name="Skill")[1], Skip | Summarise)
 
 
-def test_O1_the_newest_40_000_tokens_and_the_last_two_turns_stay() -> None:
+@pytest.mark.parametrize("window", [128_000, 200_000])
+def test_O1_the_newest_40_000_tokens_and_the_last_two_turns_stay(window: int) -> None:
     policy = load("opencode")
-    limits = policy.limits(200_000)
+    limits = policy.limits(window)
     path = path_of([human("go"), *reads(20, 5_000), says("done"), human("a"), says("b"), human("c"), says("d")], policy)
     found = planned(path, policy, limits, reason="manual")
     assert isinstance(found, PruneOnly)

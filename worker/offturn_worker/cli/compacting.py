@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from offturn.config import reserved_output
 from offturn_config.errors import InvalidSetting
 from offturn_config.presets import DEFAULT, load
 from offturn_config.settings import load_worker_settings
@@ -50,7 +51,7 @@ def compact(
     compare: Annotated[bool, typer.Option("--compare", help="All policies side by side instead.")] = False,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw the comparison here, .svg or .png; needs offturn[plot].", show_default=False),
+        typer.Option(help="Draw the comparison here, .svg or .png; needs the extra `plot`.", show_default=False),
     ] = None,
 ) -> None:
     """Compact a transcript file offline and say what was kept, cleared and summarised."""
@@ -71,7 +72,7 @@ def compact(
     with named_as_given(policy=policy, window=window):
         rules = load(policy)
         if window is not None:
-            rules.limits(window)
+            rules.limits(window, reserved_output(window, None))
     with progress(f"compacting {len(chosen)} conversation(s) with {settings.summarizer}"):
         results = [asyncio.run(compact_conversation(one, rules, window, model)) for one in chosen]
     results = results or [Result.nothing()]

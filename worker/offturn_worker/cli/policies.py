@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from offturn.config import reserved_output
-from offturn_config.describe import parameters, shown
+from offturn_config.describe import LIMIT_OF, Parameter, parameters, shown
 from offturn_config.errors import InvalidSetting
 from offturn_config.presets import load, names
-from offturn_config.settings import load_worker_settings
+from offturn_config.settings import load_trigger_settings, load_worker_settings
 from offturn_models.prices import same_model_warning
 from offturn_models.route import names_of
 from offturn_worker.cli.output import out, print_json, print_table, say
@@ -53,15 +53,16 @@ def show(
     model: Annotated[str | None, typer.Option(help="The model your host calls, as PROVIDER:MODEL.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Every parameter, its value, what that comes to for a window, and its meaning."""
-    policy = load(name)
+    """Every parameter, its value, the size it takes part in for a window, and its meaning."""
+    forced = load_trigger_settings().autocompact_pct
+    policy = load(name, None if forced is None else {"trigger.pct_override": forced})
     limits = policy.limits(window, reserved_output(window, max_output))
     if as_json:
         print_json({"policy": policy.model_dump(), "limits": asdict(limits)})
         return
     out.print(f"{policy.name}: {policy.about}\n", markup=False)
-    rows = [(row.path, shown(row.value), shown(row.tokens), row.meaning) for row in parameters(policy, limits)]
-    print_table(("parameter", "value", "tokens", "meaning"), rows)
+    rows = [(row.path, shown(row.value), _size(row), row.meaning) for row in parameters(policy, limits)]
+    print_table(("parameter", "value", "part of", "meaning"), rows)
     out.print(f"\nFor a window of {window:,} tokens, {limits.usable:,} of them usable:", markup=False)
     print_table(("limit", "tokens"), [(limit, f"{size:,}") for limit, size in asdict(limits).items()])
     for summarizer in names_of(load_worker_settings().summarizer) if model else ():
@@ -85,6 +86,11 @@ def recommend_one(
         print_json({"policy": advice.policy, "reason": advice.reason, "answers": answers})
     else:
         out.print(f"{advice.policy}: {advice.reason}", markup=False)
+
+
+def _size(row: Parameter) -> str:
+    """The limit that a parameter takes part in, and what that comes to."""
+    return "-" if row.tokens is None else f"{LIMIT_OF[row.path]} {row.tokens:,}"
 
 
 def _answer(name: str, given: str | None) -> str:
