@@ -71,15 +71,16 @@ def mapped() -> Iterator[None]:
         raise _refusal(error) from None
 
 
+RESTORE = "restore the store, or purge the session"
+
+
 @contextmanager
-def readable(what: str) -> Iterator[None]:
+def readable(what: str, remedy: str = RESTORE) -> Iterator[None]:
     """What reads like nothing that any release writes, as an error of this store. What stands there is not in it."""
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise StoreFault(
-            f"{what} cannot be read: it is damaged, or another program wrote over it; restore the store, or purge the session"
-        ) from None
+        raise StoreFault(f"{what} cannot be read: it is damaged, or another program wrote over it; {remedy}") from None
 
 
 def _refusal(error: exceptions.RedisError) -> OffturnError:

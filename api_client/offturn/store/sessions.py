@@ -22,6 +22,7 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import VERSION, Compaction
 
+OTHER_GENERATION = "put another one in force with rollback(generation=...), 0 is the transcript itself"
 PAGE = 200  # log entries per read
 DUE_PAGE = 500
 NOTHING_KNOWN = {"incarnation": 0, "length": 0, "chain": "", "redactions": 0}
@@ -78,7 +79,7 @@ class SessionStore(HostScripts, WorkerScripts, DeadLetters):
         if found is None:
             return None
         header, _, payload = found.partition(b"\n")
-        with readable(f"generation {number} of session {key.session!r}"):
+        with readable(f"generation {number} of session {key.session!r}", OTHER_GENERATION):
             fields = {**loads(payload), **loads(header)}
             version = fields["v"]
         if version != VERSION:
