@@ -62,7 +62,7 @@ class Ticket:
         Raises TimeoutError after `timeout` seconds; the compaction is still asked for. Raises InvalidSetting, and what
         the store raises where it is away.
         """
-        if timeout is not None and not (isinstance(timeout, int | float) and timeout >= 0):
+        if not (timeout is None or timeout >= 0):
             raise InvalidSetting(f"timeout {timeout!r:.40}: use a number of seconds, or None to wait for ever")
         try:
             async with asyncio.timeout(timeout):
