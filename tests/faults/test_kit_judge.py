@@ -164,6 +164,17 @@ def test_what_was_rewound_is_shown(run: Run, lost: bool) -> None:
     assert run.found() == ({"lost"} if lost else {"lost", "invariant"})
 
 
+def test_what_was_amended_is_redacted_with_what_took_its_place(run: Run) -> None:
+    said, (name,) = says("It is for s alone."), run.log.messages([says("It is for s alone.")], kind="says")
+    number = run.log.begin("amend", old=run.log.messages([ANSWER])[0], new=name, life=1)
+    run.log.write("ack", k=number, seqs=[4])
+    run.stored.append(said)
+    run.log.write("ack", k=run.log.begin("redact", h=name, life=1))
+    run.stored[3:] = [says("[redacted]"), says("[redacted]")]
+    run.view(QUESTION, CALL, RESULT, says("[redacted]"), have=3)
+    assert run.found() == set()
+
+
 def test_a_session_that_is_still_due(run: Run) -> None:
     assert run.found(due=True) == {"due"}
 

@@ -22,7 +22,7 @@ class Played:
     ever: set[str] = field(default_factory=set)
     left: dict[str, float] = field(default_factory=dict)
     redacted: set[str] = field(default_factory=set)
-    replaced: set[str] = field(default_factory=set)
+    replaced: dict[str, str] = field(default_factory=dict)  # by what: it is redacted with it
     moved: set[str] = field(default_factory=set)  # lost by the server and sent again: their seqs are no one value
     order: dict[str, int] = field(default_factory=dict)
     seqs: dict[str, int] = field(default_factory=dict)
@@ -65,13 +65,16 @@ class Played:
             case "amend":
                 self.path[self.path.index(what["old"])] = what["new"]
                 self.ever.add(what["new"])
-                self.replaced.add(what["old"])
+                self.replaced[what["new"]] = what["old"]
                 self.left[what["old"]] = line["t"]
                 self.order[what["new"]] = self.order[what["old"]]
                 self._told([what["new"]], line.get("seqs") or ())
             case "redact":
                 self.path.remove(what["h"])
-                self.redacted.add(what["h"])
+                version: str | None = what["h"]
+                while version is not None:
+                    self.redacted.add(version)
+                    version = self.replaced.get(version)
                 self.left[what["h"]] = line["t"]
             case "purge":
                 self._born()
