@@ -1,8 +1,9 @@
 """Hermes Agent with offturn as its context engine.
 
 Run by Hermes's own Python, in which offturn is installed too:
-`OFFTURN_STORE_URL=... python examples/hermes_agent.py BASE_URL TURNS` talks to an OpenAI-compatible server. The two
-settings below are what your `config.yaml` needs; a worker compacts elsewhere.
+`OFFTURN_STORE_URL=... python examples/hermes_agent.py BASE_URL TURNS` talks to an OpenAI-compatible server, and waits for
+Enter after each turn. The two settings below are what your `config.yaml` needs; a worker (`offturn local` has one)
+compacts elsewhere.
 """
 
 from __future__ import annotations
@@ -53,4 +54,6 @@ def main(base_url: str, turns: int) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: hermes_agent.py BASE_URL TURNS")
     main(sys.argv[1], int(sys.argv[2]))

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from offturn_engine.formats import get
-from tests.acceptance.command import offturn
+from tests.acceptance.command import offturn, on_a_terminal
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "transcripts"
 needs_transcripts = pytest.mark.skipif(
@@ -60,6 +60,18 @@ def test_of_a_hosts_log_the_output_is_a_list_and_says_so(tmp_path: Path) -> None
     done = offturn("compact", "-", "--output", str(tmp_path / "out"), stdin="\n".join(map(json.dumps, log)).encode())
     assert b"as a list of anthropic messages: pi has no log that begins compacted" in done.stderr
     assert isinstance(json.loads((tmp_path / "out").read_text()), list)
+
+
+def test_a_briefing_on_a_terminal_moves_no_cursor_and_in_a_pipe_it_is_as_it_is(tmp_path: Path) -> None:
+    evil = "\tred \x1b[31m\x1b]0;title\x07 \u202eback"
+    (tmp_path / "talk.json").write_text(json.dumps([{"role": "user", "content": evil}, *conversation()[1:]]))
+
+    shown = on_a_terminal("compact", "talk.json", "--handoff", cwd=tmp_path)
+    piped = offturn("compact", str(tmp_path / "talk.json"), "--handoff").stdout.decode()
+
+    assert evil in piped
+    assert "\tred \\x1b[31m\\x1b]0;title\\x07 \\u202eback" in shown
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
 
 
 def test_prints_the_account(tmp_path: Path) -> None:

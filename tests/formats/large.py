@@ -1,21 +1,30 @@
 """Generated logs of 200 MB through `offturn compact` and `offturn import`, each in a process whose memory is measured.
 
 Of one kind of file all is messages, more than fit: it is refused with a line. Of the other most is what the host keeps
-beside the messages: it is read.
+beside the messages: it is read. OpenCode's database is written in both kinds, and a list as one JSON value of the most
+that is taken as one.
 """
 
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.engine.files.opencode_tables import TABLES
+
 SIZE = 200 * 2**20
+ONE_VALUE = 47 * 2**20
+SESSION = 8 * 2**20  # of messages and what is beside them in one session of a database
 MOST = 300  # MB
+WORDS = ("line ", "row ", "message ")
+"""One of them says where a file that is refused gets too large."""
 LINE = "The quick brown fox looks into src/module.py and finds nothing of note there.\n"
 MEASURED = """
 import resource, sys
@@ -68,6 +77,25 @@ def pi(beside: int) -> Iterator[Mapping[str, Any]]:
             yield {"type": "custom", "customType": "state", "data": LINE * 20 * beside}
 
 
+def chat() -> Iterator[Mapping[str, Any]]:
+    """Messages of openai-chat."""
+    yield {"role": "user", "content": "Look."}
+    for i in range(1, 10**9):
+        function = {"name": "bash", "arguments": json.dumps({"command": f"cat m{i}.py"})}
+        yield {"role": "assistant", "tool_calls": [{"id": f"c{i}", "type": "function", "function": function}]}
+        yield {"role": "tool", "tool_call_id": f"c{i}", "content": f"{i} {LINE * 20}"}
+
+
+def opencode(beside: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Roles and parts of messages; `beside`: as in `claude`."""
+    yield "user", {"type": "text", "text": "Look into every module."}
+    for i in range(1, 10**9):
+        output = f"{i} {LINE * (2 if beside else 20)}"
+        state = {"status": "completed", "input": {"command": f"cat m{i}.py"}, "output": output}
+        metadata = {"metadata": {"output": LINE * 20 * beside}} if beside else {}
+        yield "assistant", {"type": "tool", "callID": f"c{i}", "tool": "bash", "state": state | metadata}
+
+
 KINDS: Mapping[str, Callable[[int], Iterator[Mapping[str, Any]]]] = {"claude-code": claude, "pi": pi}
 
 
@@ -78,16 +106,54 @@ def large() -> Iterator[Run]:
         for kind, lines in KINDS.items():
             for beside, name in ((0, "all messages"), (14, "mostly beside them")):
                 _write(file, lines(beside))
-                for command in (("compact", str(file)), ("import", str(file), "--session", f"{kind} {beside}")):
-                    options = ("--store", store) if command[0] == "import" else ()
-                    yield _measured(f"{command[0]} {kind}, {name}", *command, *options)
+                yield from _both(f"{kind}, {name}", file, store)
+        _write(file, chat(), ONE_VALUE, before="[", between=",\n", after="]")
+        yield from _both("one JSON value, all messages", file, store)
+        for beside, name in ((0, "all messages"), (14, "mostly beside them")):
+            file.unlink()
+            _write_database(file, beside)
+            yield from _both(f"opencode, {name}", file, store)
 
 
-def _write(file: Path, lines: Iterator[Mapping[str, Any]]) -> None:
+def _both(name: str, file: Path, store: str) -> Iterator[Run]:
+    yield _measured(f"compact {name}", "compact", str(file))
+    yield _measured(f"import {name}", "import", str(file), "--index", "0", "--session", name, "--store", store)
+
+
+def _write(
+    file: Path,
+    lines: Iterator[Mapping[str, Any]],
+    most: int = SIZE,
+    *,
+    before: str = "",
+    between: str = "\n",
+    after: str = "\n",
+) -> None:
     with file.open("w", encoding="utf-8") as opened:
-        size = 0
+        size = opened.write(before + json.dumps(next(lines)))
+        while size < most:
+            size += opened.write(between + json.dumps(next(lines)))
+        opened.write(after)
+
+
+def _write_database(file: Path, beside: int) -> None:
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript(TABLES)
+        size = number = 0
         while size < SIZE:
-            size += opened.write(json.dumps(next(lines)) + "\n")
+            number, session = number + 1, f"s{number}"
+            database.execute("INSERT INTO session VALUES (?, NULL, ?, NULL, ?)", (session, session, number))
+            begun = size
+            for i, (role, part) in enumerate(opencode(beside)):
+                id_, data = f"{session} {i:06}", json.dumps(part)
+                database.execute(
+                    "INSERT INTO message VALUES (?, ?, ?, ?)", (id_, session, i, json.dumps({"role": role}))
+                )
+                database.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (id_, id_, session, data))
+                size += len(data)
+                if size - begun > SESSION:
+                    break
+        database.commit()
 
 
 def _measured(name: str, *arguments: str) -> Run:

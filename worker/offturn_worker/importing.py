@@ -20,7 +20,7 @@ from offturn_engine.outcome import Compacted, reason
 
 BATCH = 100  # messages of one record
 TAUGHT = 500  # newest requests whose usage is told: older ones weigh nothing in an estimate
-MEASURED = 1_000_000  # messages of all views that are made to measure them: each view costs its length
+MEASURED = 500_000  # messages of all views that are made to measure them: each view costs its length
 NOT_YET = {"trigger.enabled": False}  # a worker would compact what a compaction of the file is about to cover
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from offturn.wording import several
 from offturn_engine.handoff import briefing
 from offturn_engine.mask import mask
-from offturn_worker.cli.output import print_json, say, write_text
+from offturn_worker.cli.output import plain_lines, print_json, say, write_text
 from offturn_worker.offline import Result
 
 
@@ -39,4 +39,4 @@ def print_briefing(facts: Mapping[str, Any], what: str, output: Path | None, *, 
     elif output:
         say(f"written to {output}")
     else:
-        sys.stdout.write(facts["text"] + "\n")
+        sys.stdout.write((plain_lines(facts["text"]) if sys.stdout.isatty() else facts["text"]) + "\n")

@@ -53,8 +53,8 @@ def plain(value: object) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """The same of each line."""
-    return "\n".join(map(plain, text.split("\n")))
+    """The same of each line; tabs stay."""
+    return "\n".join("\t".join(map(plain, line.split("\t"))) for line in text.split("\n"))
 
 
 def say(text: str) -> None:
