@@ -13,7 +13,7 @@ from offturn_engine.files.source import refuse_larger, size_of
 from offturn_engine.formats import Format
 from offturn_engine.messages import Json, RawMessage
 
-BESIDE = 128  # bytes a message counts beside its texts: what is made of it takes room, however short it is
+LEAST = 192  # bytes a message counts: what is made of it takes room, however short it is
 NOT_RECORDED = "[what was said before this was not recorded]"
 
 Repair: TypeAlias = Callable[[Sequence[Said], Notes], list[tuple[int, Said]]]
@@ -72,7 +72,7 @@ def _refuse_larger(items: Sequence[Item]) -> None:
     size = 0
     for item in items:
         if isinstance(item, Said):
-            size += size_of(item.raw) + BESIDE
+            size += max(LEAST, size_of(item.raw))
             refuse_larger(size, item.place)
 
 
