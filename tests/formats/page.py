@@ -26,7 +26,7 @@ is refused at the first line that does not belong, with its number. `--format NA
 A file may be JSON, JSON lines, or an SQLite database of OpenCode; `-` reads standard input. It is read as a stream,
 several times where the layout asks for it, in bounded memory: a line of more than {longest} MB, and a
 conversation of more than {largest} MB, are refused with the line's number. Lines that a host broke off while it wrote
-are skipped and counted; text that is not UTF-8 is refused with its line.
+are skipped and counted; text that is not UTF-8 is refused with its line (in a database its characters are replaced).
 
 ## What is read
 The live branch of a session, each message once. What a host keeps beside messages (screen events, snapshots, repeated
