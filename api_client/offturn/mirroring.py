@@ -129,8 +129,9 @@ class Mirroring(Away, Moving):
         _refuse_repeated(cache, messages, places, found.start, ids)
         _refuse_orphans(cache, messages, places, found.start)
         entries = [entry for place in other.new for entry in batches[place].entries]
+        meta = cache.live  # of before, as in `_move`
         move = await Move.to(cache, messages, entries)
-        reply = await self._moved(links, cache.live, move)
+        reply = await self._moved(links, meta, move)
         if isinstance(reply, PathMoved):
             await cache.refresh()
             return None
