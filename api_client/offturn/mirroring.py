@@ -83,8 +83,8 @@ class Mirroring(Away, Moving):
                 view = None if seconds else await self._show(cache, options)
             view = view or await self._viewed(options, seconds)
         except (StoreUnavailable, StoreFull) as error:
-            return await self._mirror_away(error, history, ids, usage, partial, options)
-        return replace(view, behind=found.behind, warnings=(*warnings, *view.warnings))
+            return await self._with_media(await self._mirror_away(error, history, ids, usage, partial, options))
+        return await self._with_media(replace(view, behind=found.behind, warnings=(*warnings, *view.warnings)))
 
     async def _applied(self, history: Sequence[Any]) -> View:
         return await self.mirror(history)
