@@ -104,7 +104,7 @@ def test_one_shot_and_write_back(blocking: sync.CompactionClient) -> None:
     ticket = blocking.compact(mine, format=FMT, window=WINDOW)
     blocking.run_due(summarizer=FakeSummarizer())
     assert told.wait(TIMEOUT)
-    assert [entry[1:] for entry in seen] == [(1, 56)]
+    assert seen == [(ticket.key.session, 1, 56)]
     assert len(ticket.apply(mine)) < 56
     assert write_back.failing == {}
     write_back.close()
