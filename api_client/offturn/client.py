@@ -137,8 +137,7 @@ class CompactionClient:
         attachments: where you keep media yourself, a function of a reference (awaited where it is async) or a dict. Your
         messages then hold `attachment://KEY` in place of the data or the address of an image, document or sound;
         `View.kwargs` has the value in its place, `View.messages` and the store never do. One that is not to be had
-        within `timeout` becomes a line of text, and a warning says so; the session's other calls of this handle wait for
-        it. See `offturn.attachments.Attachments`.
+        within `timeout` becomes a line of text, and a warning says so. See `offturn.attachments.Attachments`.
         Raises UnknownPolicy, InvalidPolicy (with the numbers), UnknownFormat, InvalidSetting.
         """
         checked_attachments(attachments)

@@ -42,19 +42,23 @@ class Holding(Appending):
             with self._shrinking.doubting(config, options):
                 view = await show_as_asked(cache, config, replace(options, allowed=None), offline=bool(stale))
             limited = (DOUBTED.format(options.allowed, view.limit),)
-        attachments, missing = await fetched(self._attachments, view.messages, self._connector.timeout)
         same = 0
         for old, new in zip(self._last.messages if self._last else (), view.messages, strict=False):
             if old != new:
                 break
             same += 1
-        warnings = (*view.warnings, *missing, *limited, *self._warnings(cache), *_losses(cache))
+        warnings = (*view.warnings, *limited, *self._warnings(cache), *_losses(cache))
         warnings += (stale,) if stale else (cache.meta.warnings if cache.meta else ())
         cache.lost, cache.mended = False, 0
         cache.saw((0, len(cache.log)))
         name = f"{view.id}+{cache.waiting[1] - cache.waiting[0]}" if stale else view.id
-        self._last = replace(view, id=name, prefix=same, warnings=warnings, stale=bool(stale), attachments=attachments)
+        self._last = replace(view, id=name, prefix=same, warnings=warnings, stale=bool(stale))
         return self._last
+
+    async def _with_media(self, view: View) -> View:
+        """The view with what the host keeps itself. Asked for after this handle's turn: its other calls go on meanwhile."""
+        attachments, missing = await fetched(self._attachments, view.messages, self._connector.timeout)
+        return replace(view, attachments=attachments, warnings=(*view.warnings, *missing))
 
     async def _held(self, options: Options, hold: float) -> bool:
         """Wait from the hard level while a job is on its way. True: the session is at that level all the same."""

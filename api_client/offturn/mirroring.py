@@ -90,8 +90,8 @@ class Mirroring(Away, Moving):
                 view = None if seconds else await self._show(cache, options)
             view = view or await self._viewed(options, seconds)
         except (StoreUnavailable, StoreFull) as error:
-            return await self._mirror_away(error, history, ids, usage, partial, options)
-        return replace(view, behind=found.behind, warnings=(*warnings, *view.warnings))
+            return await self._with_media(await self._mirror_away(error, history, ids, usage, partial, options))
+        return await self._with_media(replace(view, behind=found.behind, warnings=(*warnings, *view.warnings)))
 
     async def _applied(self, history: Sequence[Any]) -> View:
         return await self.mirror(history)
@@ -136,8 +136,9 @@ class Mirroring(Away, Moving):
         _refuse_repeated(cache, messages, places, found.start, ids)
         _refuse_orphans(cache, messages, places, found.start)
         entries = [entry for place in other.new for entry in batches[place].entries]
+        meta = cache.live  # of before, as in `_move`
         move = await Move.to(cache, messages, entries)
-        reply = await self._moved(links, cache.live, move)
+        reply = await self._moved(links, meta, move)
         if isinstance(reply, PathMoved):
             await cache.refresh()
             return None

@@ -207,8 +207,9 @@ class Moving(Handle):
         """The log's length afterwards. What was read and judged must still be so when it is written."""
         for _ in range(TRIES):
             await cache.refresh()
+            meta = cache.live  # of before: where a lost generation is mended meanwhile, the store asks for another look
             made = await move()
-            reply = await self._moved(links, cache.live, made)
+            reply = await self._moved(links, meta, made)
             if isinstance(reply, PathMoved):
                 continue
             if isinstance(reply, Overfull):

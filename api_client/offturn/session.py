@@ -109,9 +109,10 @@ class Session(Mirroring, Redacting):
         )
         seconds = checked_hold(hold)
         try:
-            return await self._viewed(options, seconds)
+            view = await self._viewed(options, seconds)
         except (StoreUnavailable, StoreFull) as error:
-            return await self._view_away(error, options)
+            view = await self._view_away(error, options)
+        return await self._with_media(view)
 
     async def overflow(self, error_or_response: Any, *, sent: View, pending: object = ()) -> View:
         """A smaller view, after the provider said that `sent` was too long: send that instead.
@@ -148,7 +149,7 @@ class Session(Mirroring, Redacting):
             self._keep_pending(error, batch, digests)
             view = await self._overflow_away(error, said, sent, batch)
         self._shrinking.made(view)
-        return view
+        return await self._with_media(view)
 
     async def phase_done(
         self, note: str = "", *, history: Sequence[Any] | None = None, usage: Any = None, focus: str | None = None

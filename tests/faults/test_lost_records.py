@@ -10,7 +10,8 @@ from redis.asyncio import Redis
 from offturn import Compacted, CompactionClient, Refused, Session, StoreFault
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
-from tests.integration.host import assert_sendable, human, stored, texts, turns
+from offturn_engine.render import render
+from tests.integration.host import assert_sendable, human, says, stored, texts, turns
 
 FORMAT = "openai-chat"
 WINDOW = 14_000
@@ -139,6 +140,31 @@ async def test_mirror_goes_on(redis: Redis, client: CompactionClient) -> None:
 
     assert_sendable(view)
     assert view.messages[-1] == human("And now?")
+
+
+@pytest.mark.parametrize("how", ["rewind", "amend"])
+async def test_a_path_that_moves_while_a_record_is_found_lost_is_measured_by_what_is_left(
+    redis: Redis, client: CompactionClient, how: str
+) -> None:
+    session = await with_generations(client, 2)
+    await session.record([human("one"), says("x " * 200), human("two")])
+    mine = await stored(redis, "s")
+    await lose(redis, session, 2)
+
+    again = opened(client)
+    if how == "rewind":
+        await again.rewind(turns=1)
+    else:
+        await again.amend(len(mine) - 1, human("three"))
+
+    meta = await SessionStore(redis).meta(session.key)
+    assert meta is not None
+    assert meta.current == 1
+    await again.view()
+    cache = again._cache
+    assert cache is not None
+    rendering = render(cache.path, await cache.generation(1), cache.fmt)
+    assert meta.pressure == rendering.tokens > 0
 
 
 async def test_a_lost_part_of_the_log_is_an_error_with_a_remedy(redis: Redis, client: CompactionClient) -> None:

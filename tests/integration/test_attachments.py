@@ -107,3 +107,22 @@ async def test_what_gives_no_values_is_refused(client: CompactionClient) -> None
     await session.record([human("hi"), says("hi"), shown("openai-chat", KEY)])
     with pytest.raises(InvalidSetting, match="attachments gave a int"):
         await session.view()
+
+
+async def test_the_session_goes_on_while_the_host_looks(client: CompactionClient) -> None:
+    recorded: list[int] = []
+
+    async def fetch(_: str) -> Any:
+        done = await session.record(says("Meanwhile."))
+        assert done.durable
+        recorded.append(done.first_seq)
+        return value("openai-chat")
+
+    session = client.session("chat", format="openai-chat", window=16_000, attachments=fetch)
+    await session.record(shown("openai-chat", KEY))
+    first = await session.view()
+    second = await session.mirror([*first.messages, says("Meanwhile."), human("And?")])
+
+    assert recorded == [1, 3]
+    assert len(first.messages) == 1
+    assert BYTES in str(second.kwargs())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from offturn import ANY_WINDOW, CompactionClient, InvalidSetting, Session, Store
 from offturn.links import Connector
 from offturn_engine import files
 from offturn_engine.files import Conversation, Earlier
+from offturn_worker.cli import importing
 from offturn_worker.importing import Imported, Interrupted, import_conversation, new_session
 
 PI = Path(__file__).resolve().parents[3] / "shared" / "transcripts" / "pi_before-compaction.jsonl"
@@ -133,3 +135,16 @@ async def test_the_usage_of_pi_calibrates_to_within_10_percent_and_its_compactio
         for number in (0, 1, 2):
             await session.rollback(generation=number, force=True)
             assert (await view(session, window=ANY_WINDOW)).generation == number
+
+
+def test_one_that_is_stopped_says_what_is_left(
+    valkey_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def stopped(*_: object) -> Imported:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(importing, "import_conversation", stopped)
+    (tmp_path / "talk.json").write_text(json.dumps([{"role": "user", "content": "hello"}]))
+    with pytest.raises(asyncio.CancelledError):
+        importing.import_file(tmp_path / "talk.json", session="stopped", store=valkey_url)
+    assert "session stopped: not all of it is recorded" in capsys.readouterr().err

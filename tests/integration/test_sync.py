@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 from redis import Redis
 
 import offturn
-from offturn import Compacted, Refused, StoreUnavailable, View, background, sync
+from offturn import Compacted, Refused, StoreUnavailable, View, background, sync, writing_back
 from offturn.courier import Courier
 from offturn.embedded_port import free_port
 from offturn.errors import Closed
@@ -103,9 +104,36 @@ def test_one_shot_and_write_back(blocking: sync.CompactionClient) -> None:
     ticket = blocking.compact(mine, format=FMT, window=WINDOW)
     blocking.run_due(summarizer=FakeSummarizer())
     assert told.wait(TIMEOUT)
-    assert [entry[1:] for entry in seen] == [(1, 56)]
+    assert seen == [(ticket.key.session, 1, 56)]
     assert len(ticket.apply(mine)) < 56
     assert write_back.failing == {}
+    write_back.close()
+
+
+def test_a_sink_that_blocks_takes_one_thread_and_no_other(
+    blocking: sync.CompactionClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("POLL_SECONDS", 0.02), ("FIRST_SECONDS", 0.02), ("LEASE_SECONDS", 0.1)):
+        monkeypatch.setattr(writing_back, name, seconds)
+    calls: list[int] = []
+    going_on, done = threading.Event(), threading.Event()
+
+    def sink(_: sync.Session, view: View) -> None:
+        calls.append(view.generation)
+        going_on.wait(TIMEOUT)
+        done.set()
+
+    session = blocking.session("chat", format=FMT, window=WINDOW)
+    session.record(turns(FMT, 14))
+    session.request()
+    blocking.run_due(summarizer=FakeSummarizer())
+    write_back = blocking.on_generation(sink)
+    while "chat" not in write_back.failing:
+        time.sleep(0.01)
+    time.sleep(1)  # it is told several times that it has to be called again
+    assert calls == [1]
+    going_on.set()
+    assert done.wait(TIMEOUT)
     write_back.close()
 
 

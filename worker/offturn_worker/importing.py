@@ -58,9 +58,13 @@ async def import_conversation(handle: Session, links: Links, conversation: Conve
         await handle.configure(policy=policy)
         status = await handle.status()
     except OffturnError as error:
-        remedy = f"`offturn session purge {handle.key.session}` removes them"
-        raise Interrupted(f"{error}; {replay.recorded}: {remedy}") from error
+        raise Interrupted(f"{error}; {replay.recorded}: {remedy(handle.key.session)}") from error
     return Imported(replay.made, status.requirement, left_out(replay.refused))
+
+
+def remedy(session: str) -> str:
+    """What helps where an import has ended in the middle."""
+    return f"`offturn session purge {session}` removes what is"
 
 
 @dataclass(slots=True)

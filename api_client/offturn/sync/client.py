@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self, TypeAlias
 
@@ -76,8 +77,9 @@ class CompactionClient(Wrapper[aio.CompactionClient]):
 
     def on_generation(self, sink: Sink, *, name: str = "default") -> WriteBack:
         """As `offturn.CompactionClient.on_generation`; the sink blocks nothing but its own thread."""
+        own = ThreadPoolExecutor(1, "offturn-sink")  # of the loop's threads a sink that hangs would take one a minute
 
         async def told(session: aio_session.Session, view: View) -> None:
-            await asyncio.to_thread(sink, Session(session, self._loop), view)
+            await asyncio.get_running_loop().run_in_executor(own, sink, Session(session, self._loop), view)
 
         return WriteBack(self._loop.run(self._inner.on_generation(told, name=name)), self._loop)

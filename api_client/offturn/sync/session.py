@@ -24,6 +24,11 @@ class Ticket(Wrapper[aio_ticket.Ticket]):
     apply = blocking(aio_ticket.Ticket.apply)
 
     @property
+    def key(self) -> SessionKey:
+        """Of the session: tenant and id."""
+        return self._inner.key
+
+    @property
     def request_no(self) -> int:
         """The request it follows."""
         return self._inner.request_no

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -13,10 +14,10 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.presets import DEFAULT
 from offturn_engine.files import Conversation
 from offturn_worker.cli.options import StoreUrl, Tenant, named_as_given
-from offturn_worker.cli.output import out, print_json, progress
+from offturn_worker.cli.output import out, print_json, progress, say
 from offturn_worker.cli.reading import File, FormatName, conversations_of, numbered
 from offturn_worker.cli.store import AsJson, with_links
-from offturn_worker.importing import Imported, import_conversation, new_session
+from offturn_worker.importing import Imported, import_conversation, new_session, remedy
 
 
 def import_file(
@@ -40,7 +41,11 @@ def import_file(
         with named_as_given(policy=policy, window=window):
             handle = await new_session(client, chosen, session, policy=policy, window=window)
         with progress(f"recording {len(chosen.messages)} messages"):
-            done = await import_conversation(handle, links, chosen, policy)
+            try:
+                done = await import_conversation(handle, links, chosen, policy)
+            except asyncio.CancelledError:
+                say(f"session {session}: not all of it is recorded, and nothing compacts it: {remedy(session)}")
+                raise
         return _facts(chosen, done, session)
 
     facts = with_links(store, tenant, work, create=True)

@@ -10,14 +10,13 @@ import typer
 
 from offturn import CompactionClient
 from offturn.cache import Cache
-from offturn.config import SessionConfig
 from offturn.links import Links
 from offturn_engine.compaction import Compaction
 from offturn_engine.fates import lineage
 from offturn_engine.report import report as facts_of
 from offturn_worker.cli.options import StoreUrl, Tenant
 from offturn_worker.cli.output import say, write_text
-from offturn_worker.cli.store import SessionId, existing, with_links
+from offturn_worker.cli.store import SessionId, existing, whole, with_links
 from offturn_worker.reporting.page import html
 
 
@@ -31,14 +30,10 @@ def report(
 
     async def work(client: CompactionClient, links: Links) -> str:
         session = await existing(client, session_id)
-        meta = await links.store.meta(session.key)
-        assert meta is not None  # `existing` has seen it
-        config = SessionConfig.from_json(meta.config)
-        cache = Cache(links.store, session.key, config.fmt, config)
-        await cache.refresh()
+        cache = await whole(links, session.key)
         shown = await cache.pointed("adopted")
         line = lineage(shown, await cache.records())
-        return await asyncio.to_thread(_page, cache, line, session_id, config.policy.name)
+        return await asyncio.to_thread(_page, cache, line, session_id, cache.opened.policy.name)
 
     write_text(output, with_links(store, tenant, work))
     say(f"report written to {output}")

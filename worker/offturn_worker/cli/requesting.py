@@ -12,8 +12,6 @@ from typing import Annotated, Any
 import typer
 
 from offturn import CompactionClient
-from offturn.cache import Cache
-from offturn.config import SessionConfig
 from offturn.links import Links
 from offturn.recipe import run
 from offturn.ticket import Ticket
@@ -26,7 +24,7 @@ from offturn_worker.cli.briefing import briefed, print_briefing
 from offturn_worker.cli.options import StoreUrl, SummarizerName, Tenant, named_as_given
 from offturn_worker.cli.output import out, print_json, progress, say
 from offturn_worker.cli.reasons import explained, own_model
-from offturn_worker.cli.store import AsJson, SessionId, existing, with_links
+from offturn_worker.cli.store import AsJson, SessionId, existing, whole, with_links
 from offturn_worker.summarizers import build, endpoints
 
 WAIT = 120.0
@@ -106,13 +104,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 async def _briefing(key: SessionKey, links: Links) -> dict[str, Any]:
-    meta = await links.store.meta(key)
-    assert meta is not None  # `existing` has seen it
-    config = SessionConfig.from_json(meta.config)
-    cache = Cache(links.store, key, config.fmt, config)
-    await cache.refresh()
-    base = await cache.generation(cache.live.current)
-    limits = config.estimates(config.calibration(meta.calibration))
+    cache = await whole(links, key)
+    base = await cache.pointed("current")
+    limits = cache.opened.estimates(cache.opened.calibration(cache.live.calibration))
     text = await asyncio.to_thread(briefing, cache.path, base, human_budget=limits.human, ledger_budget=limits.ledger)
     about = {"session": key.session, "messages": len(cache.path), "generation": base.number}
     return briefed(text, {**about, "method": base.method if base.number else "none"})

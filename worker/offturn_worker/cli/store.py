@@ -10,9 +10,12 @@ from typing import Annotated, TypeVar
 import typer
 
 from offturn import CompactionClient, Session, StoreUnavailable
+from offturn.cache import Cache
+from offturn.config import SessionConfig
 from offturn.links import Connector, Links
 from offturn.store.errors import NotConfirmed
 from offturn_config.errors import InvalidSetting
+from offturn_config.keys import SessionKey
 from offturn_config.settings import load_client_settings
 from offturn_config.urls import parse_url, redacted
 from offturn_worker.cli.options import named_as_given
@@ -86,7 +89,22 @@ async def existing(client: CompactionClient, session_id: str) -> Session:
     """A handle of a session that exists, with the format it was recorded in. Raises InvalidSetting."""
     config = await client.stored_config(session_id)
     if config is None:
-        raise InvalidSetting(f"session {session_id!r} does not exist: see `offturn session list`")
+        raise _no_session(session_id)
     return client.session(
         session_id, format=config.format, window=config.window, max_output=config.max_output, model=config.model
     )
+
+
+async def whole(links: Links, key: SessionKey) -> Cache:
+    """All of a session as it is stored; `opened` are its own settings. Raises InvalidSetting where it does not exist."""
+    meta = await links.store.meta(key)
+    if meta is None:
+        raise _no_session(key.session)
+    config = SessionConfig.from_json(meta.config)
+    cache = Cache(links.store, key, config.fmt, config)
+    await cache.refresh()
+    return cache
+
+
+def _no_session(session_id: str) -> InvalidSetting:
+    return InvalidSetting(f"session {session_id!r} does not exist: see `offturn session list`")
