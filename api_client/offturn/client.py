@@ -11,7 +11,7 @@ from offturn.attachments import Attachments, checked_attachments
 from offturn.config import DEFAULT_WINDOW, Adopt, SessionConfig, checked_adopt, checked_model, reserved_output
 from offturn.deadline import one_call
 from offturn.entries import OriginRule
-from offturn.errors import StoreUnavailable
+from offturn.errors import StoreFault, StoreUnavailable, UnknownVersion
 from offturn.health import Health, health
 from offturn.inspecting import checked_limit
 from offturn.links import Connector, OnOutage
@@ -238,7 +238,10 @@ class CompactionClient:
         return None if config is None else Session(key, config, self._connector, None, True, reports=False)
 
     async def _is_compacted(self, key: SessionKey) -> bool:
-        meta = await (await self._connector.links()).store.meta(key)
+        try:
+            meta = await (await self._connector.links()).store.meta(key)
+        except (StoreFault, UnknownVersion):  # one that cannot be read keeps no other from its sink
+            return False
         return meta is not None and meta.current > 0
 
     def _key(self, session: str) -> SessionKey:

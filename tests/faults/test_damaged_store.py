@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from offturn import Compacted, CompactionClient, Failed, OffturnError, Session, StoreFault
+from offturn import Compacted, CompactionClient, Failed, OffturnError, Session, Skipped, StoreFault
 from offturn.testing import FakeSummarizer
-from offturn_config.keys import dead, due
+from offturn_config import keys
+from offturn_worker.doctor.sessions import read
 from tests.acceptance.command import offturn
-from tests.faults.processes import handle
+from tests.faults.processes import handle, until
 from tests.integration.host import human, turns
 
 GARBAGE = b"\xff\xfe{"
@@ -194,12 +195,49 @@ async def test_jobs_of_a_damaged_session_end_and_park_it(redis: Redis, client: C
     await overwrite(redis, session.key.key("gen:2"), GARBAGE)
 
     for _ in range(6):
-        await redis.zadd(due(), {session.key.member: 1})
+        await redis.zadd(keys.due(), {session.key.member: 1})
         assert await client.run_due(summarizer=FakeSummarizer()) == [Failed(kind="StoreFault")]
-    await redis.zadd(due(), {session.key.member: 1})
+    await redis.zadd(keys.due(), {session.key.member: 1})
     await client.run_due(summarizer=FakeSummarizer())
 
     (letter,) = await client.parked()
     assert letter.why == "6 jobs in a row ended badly: 6 x StoreFault"
-    await redis.hset(dead(), "default:s", GARBAGE)  # type: ignore[misc, arg-type]
+    await redis.hset(keys.dead(), "default:s", GARBAGE)  # type: ignore[misc, arg-type]
     assert await client.parked() == []
+
+
+async def test_what_all_share_is_damaged(redis: Any, client: CompactionClient) -> None:
+    """Entries that no release writes are passed; the others are there."""
+    session = await prepared(client)
+    for name in (keys.dead(), keys.routes(), keys.workers()):
+        await redis.hset(name, mapping={b"\xff": b"{}", "default:s": GARBAGE, "default:t": "[]", "default:u": "{}"})
+    await redis.zadd(keys.due(), {b"\xff": 1, "UPPER": 2, "": 3, "default:": float("-inf")})
+
+    assert (await client.health()).reachable
+    assert [key.session for key in await client.sessions()] == ["s"]
+    found = await read(redis)
+    assert (found.routes, found.first) == ([], session.key)
+    assert [type(outcome) for outcome in await client.run_due(summarizer=FakeSummarizer())] == [Skipped]
+
+
+async def test_one_damaged_session_hides_no_other(redis: Any, client: CompactionClient, valkey_url: str) -> None:
+    broken = await prepared(client)
+    sound = client.session("sound", format="openai-chat", window=14_000, model="openai:sound")
+    await sound.record(turns("openai-chat", 24, size=1_500))
+    await client.run_due(summarizer=FakeSummarizer())
+    await redis.hset(broken.key.key("meta"), "path", GARBAGE)
+
+    listed = await asyncio.to_thread(offturn, "session", "list", "--json", "--store", valkey_url)
+    told: list[str] = []
+
+    async def sink(session: Session, _view: object) -> None:
+        told.append(session.key.session)
+
+    write_back = await client.on_generation(sink)
+    await until(lambda: bool(told))
+    await write_back.close()
+
+    assert [row["session"] for row in json.loads(listed.stdout)] == ["sound"]
+    assert b"session s: the state of session 's' cannot be read" in listed.stderr
+    assert (await read(redis)).models == {"openai:sound"}
+    assert told == ["sound"]

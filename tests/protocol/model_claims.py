@@ -121,8 +121,9 @@ def finish(s: State, *, claim: Claim, outcome: str) -> tuple[State, FinishReply]
         s = s._replace(trial=g.at_tokens if g else None, starts=s.starts + counts)
     s = s._replace(due=wanted(s))
     if not s.due:
-        dozes = s.quiet and pressure(s) >= s.pace[3]
-        s = s._replace(served=s.request_no, doze="asleep" if dozes else s.doze)
+        dozes = (s.quiet or s.doze == "asleep") and pressure(s) >= s.pace[3]
+        s = awake(s)._replace(served=s.request_no)
+        s = s._replace(doze="asleep") if dozes else s
     return s, Finished(due=s.due, ring=s.due and s.request_no > claim.request_no, request_no=s.request_no)
 
 

@@ -94,9 +94,15 @@ BOUNDS_MUTATIONS = {
     "a silence during a job stays": ("claim", "set('quiet', 0)", "", "idle-during-a-failure"),
     "a silence during a job whatever the size": (
         "finish",
-        "num('quiet') > 0 and pressure() >= num('idle_floor')",
-        "num('quiet') > 0",
+        "silence > 0 and pressure() >= num('idle_floor')",
+        "silence > 0",
         "idle-during-a-job-below-floor",
+    ),
+    "a silence after a withdrawal is forgotten": (
+        "finish",
+        "math.max(num('quiet'), num('doze'))",
+        "num('quiet')",
+        "idle-during-a-withdrawn-job",
     ),
     "no steps": (
         "",

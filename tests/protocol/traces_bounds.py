@@ -138,6 +138,11 @@ BOUNDS = {
         "open h1; record h1 1; pace h1 0 0 60 1; request h1; claim a; record h1 0; finish a failed = due; "
         "claim a = claim; finish a skipped = done; silence = nothing",
     ),
+    "idle-during-a-withdrawn-job": Trace(
+        0,
+        "open h1; record h1 1; pace h1 0 0 60 1; request h1; claim a; cancel h1; record h1 0; finish a superseded = done; "
+        "sweep = quiet; silence = silent; claim b = claim; finish b skipped = done; silence = nothing",
+    ),
     "steps": Trace(
         0,
         "open h1; levels 8 9; record h1 1; pace h1 0 0 0 0 step2; record h1 1 = recorded; sweep = due; claim a = claim; "

@@ -146,10 +146,10 @@ class SharedLimits:
         return Left(opened=kind == "opened", closed=kind == "closed", wait_ms=reply.get("wait_ms", 0))
 
     async def routes(self) -> list[RouteTrouble]:
-        """Entries that failed lately, sorted by name; those that answered last are not kept."""
+        """Entries that failed lately, sorted by name; those that answered last are not kept, what is none is passed."""
         with mapped():
             found = await self._execute("HGETALL", keys.routes(self._shard))
-        return [_trouble(text_of(entry), loads(value)) for entry, value in sorted(found.items())]
+        return [one for entry, value in sorted(found.items()) if (one := _trouble(entry, value))]
 
     async def tenant_enter(self, key: SessionKey, *, token: str, places: int, lease_ms: int, delay_ms: int) -> bool:
         """Take one of the tenant's places, or keep it; False: all are taken, and the session is due later."""
@@ -163,13 +163,17 @@ class SharedLimits:
             await self._execute("ZREM", keys.inflight(key.tenant, self._shard), token)
 
 
-def _trouble(entry: str, fields: Mapping[str, Any]) -> RouteTrouble:
-    return RouteTrouble(
-        entry=entry,
-        open=fields["open"],
-        reason=fields.get("reason", ""),
-        permanent=fields.get("permanent", False),
-        failures=fields["failures"],
-        since=fields["since"],
-        until=fields["until"],
-    )
+def _trouble(entry: bytes, value: bytes) -> RouteTrouble | None:
+    try:
+        fields = loads(value)
+        return RouteTrouble(
+            entry=text_of(entry),
+            open=fields["open"],
+            reason=fields.get("reason", ""),
+            permanent=fields.get("permanent", False),
+            failures=fields["failures"],
+            since=fields["since"],
+            until=fields["until"],
+        )
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None

@@ -81,7 +81,7 @@ class Workers:
             found: Mapping[bytes, bytes] = await self._execute("HGETALL", self._keys[0])
             seconds, microseconds = await self._execute("TIME")
         now = int(seconds) * 1000 + int(microseconds) // 1000
-        seen = [one for name, item in found.items() if (one := _read(text_of(name), item, now))]
+        seen = [one for name, item in found.items() if (one := _read(name, item, now))]
         return sorted((one for one in seen if one.age_ms < FORGOTTEN_MS), key=lambda one: (one.age_ms, one.id))
 
     async def _tell(self, worker_id: str, facts: bytes, counts_ms: int) -> None:
@@ -89,10 +89,10 @@ class Workers:
         await self._scripts.run("beat", self._keys, args)
 
 
-def _read(worker_id: str, item: bytes, now: int) -> WorkerSeen | None:
+def _read(name: bytes, item: bytes, now: int) -> WorkerSeen | None:
     """None for what no release of a worker has written."""
     try:
-        fields = loads(item)
+        worker_id, fields = text_of(name), loads(item)
         known = {name: fields[name] for name in About.__dataclass_fields__ if name in fields}
         known["summarizers"] = tuple(known.get("summarizers", ()))
         at = int(fields["at"])

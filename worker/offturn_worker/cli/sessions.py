@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from offturn import CompactionClient, Session
+from offturn import CompactionClient, OffturnError, Session, StoreUnavailable
 from offturn.config import ANY_WINDOW
 from offturn_engine.formats import get, names
 from offturn_engine.ranges import label
@@ -37,7 +37,15 @@ def list_sessions(
         return
 
     async def work(client: CompactionClient) -> list[dict[str, Any]]:
-        return [asdict(await (await existing(client, key.session)).status()) for key in await client.sessions()]
+        rows = []
+        for key in await client.sessions():
+            try:
+                rows.append(asdict(await (await existing(client, key.session)).status()))
+            except StoreUnavailable:
+                raise
+            except OffturnError as error:  # one that is damaged, another release's or gone meanwhile hides no other
+                say(f"session {key.session}: {error}")
+        return rows
 
     rows = with_client(store, tenant, work)
     if as_json:

@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from offturn import Health
 from offturn.config import SessionConfig
 from offturn.health import health
-from offturn.store.errors import UnknownVersion
+from offturn.store.errors import StoreFault, UnknownVersion
 from offturn.store.limits import RouteTrouble, SharedLimits
 from offturn.store.sessions import SessionStore
 from offturn_config import keys
@@ -74,11 +74,11 @@ async def _some(redis: Redis) -> list[SessionKey]:
 
 
 async def _model(store: SessionStore, key: SessionKey) -> str | None:
-    """What the session's host calls; None also where another release wrote the session, which hides no other finding."""
+    """What the session's host calls; None also where the session is damaged or another release's: it hides no finding."""
     try:
         meta = await store.meta(key)
         return SessionConfig.from_json(meta.config).model if meta else None
-    except (UnknownVersion, InvalidPolicy):
+    except (StoreFault, UnknownVersion, InvalidPolicy):
         return None
 
 
@@ -113,7 +113,7 @@ def _parked(items: Mapping[bytes, bytes]) -> Iterator[tuple[SessionKey, str]]:
     for member, text in items.items():
         try:
             yield SessionKey.of_member(member.decode()), str(json.loads(text).get("reason", ""))
-        except (ValueError, InvalidSetting):  # a later release's, perhaps
+        except (ValueError, AttributeError, InvalidSetting):  # a later release's, perhaps
             continue
 
 

@@ -45,9 +45,10 @@ end
 local pending
 if later then pending = due() else pending = wanted() end
 local rests = not later and not pending
--- a silence that began while the job ran
-local dozes = rests and num('quiet') > 0 and pressure() >= num('idle_floor')
-if dozes then set('doze', num('quiet')) end
+-- a silence that began while the job ran, also one of a session that was not due any more
+local silence = math.max(num('quiet'), num('doze'))
+local dozes = rests and silence > 0 and pressure() >= num('idle_floor')
+if dozes then set('doze', silence) end
 if rests then set('served', num('request_no')) end -- no job comes any more for whoever waits
 save()
 
