@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 
 from offturn import __version__
@@ -15,22 +16,24 @@ MISSING = (
 )
 
 
-def main() -> int:
-    """Run the command line; exit code 2 with the remedy where its packages are not installed."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; exit code 2 with the remedy where its packages are not installed. arguments: else the process's."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
     gc.disable()  # imports make no garbage, and looking for it took a tenth of a start
     try:
         cli = import_module("offturn_worker.cli")
     except ModuleNotFoundError as error:
         if (error.name or "offturn").startswith("offturn"):  # one of ours: a bug, and no package would help
             raise
-        if sys.argv[1:] == ["--version"]:
+        if given == ["--version"]:
             print(f"offturn {__version__}")  # noqa: T201 -- what was asked for
             return 0
         print(MISSING.format(name=error.name), file=sys.stderr)  # noqa: T201 -- a command line speaks on stderr
-        return 0 if sys.argv[1:] in (["--help"], ["-h"]) else 2
-    gc.freeze()
-    gc.enable()
-    return int(cli.run())
+        return 0 if given in (["--help"], ["-h"]) else 2
+    finally:
+        gc.freeze()
+        gc.enable()
+    return int(cli.run(given))
 
 
 if __name__ == "__main__":

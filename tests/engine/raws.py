@@ -70,9 +70,14 @@ WORDS = st.sampled_from(["ok", "Never touch src/a.py.", "x" * 60, "word " * 200,
 OUTPUTS = st.sampled_from(
     ["ok", "", "line\n" * 150, "Traceback (most recent call last):\nValueError: no\n" + "l\n" * 90]
 )
-IDS = st.sampled_from([["c"], ["c1", "c2"], [f"c{i}" for i in range(40)]])
-KINDS = st.sampled_from(
-    [
+CHOSEN = [
+    st.lists(st.sampled_from(ids), min_size=1, max_size=3, unique=True)
+    for ids in (["c"], ["c1", "c2"], [f"c{i}" for i in range(40)])
+]
+IDS = st.sampled_from(range(len(CHOSEN)))
+KIND = [
+    st.sampled_from(kinds.split())
+    for kinds in (
         "human",
         "says",
         "human says",
@@ -80,8 +85,9 @@ KINDS = st.sampled_from(
         "human calls answer says system orphan",
         "calls answer",
         "human calls answer calls answer calls answer says mixed late drop",
-    ]
-)
+    )
+]
+KINDS = st.sampled_from(range(len(KIND)))
 
 
 @st.composite
@@ -91,11 +97,11 @@ def odd(draw: st.DrawFn, fmt: Format, most: int = 40) -> list[Raw]:
         raws = draw(odd(OPENAI, most))
         told = raws if fmt.name != "gemini" else [raw for raw in raws if raw["role"] != "system"]
         return said_in(fmt.name, told or [human("hello")])
-    ids, kinds = draw(IDS), draw(KINDS).split()
+    ids, kinds = CHOSEN[draw(IDS)], KIND[draw(KINDS)]
     made: list[Raw] = []
     waiting: list[str] = []
     for _ in range(draw(st.integers(1, most))):
-        kind = draw(st.sampled_from(kinds))
+        kind = draw(kinds)
         if kind == "human":
             made.append(human(draw(WORDS)))
         elif kind == "says":
@@ -105,7 +111,7 @@ def odd(draw: st.DrawFn, fmt: Format, most: int = 40) -> list[Raw]:
         elif kind == "orphan":
             made.append(result("orphan", draw(OUTPUTS), fmt))
         elif kind == "calls":
-            chosen = draw(st.lists(st.sampled_from(ids), min_size=1, max_size=3, unique=True))
+            chosen = draw(ids)
             made.append(calls(*chosen, text=draw(WORDS), fmt=fmt))
             waiting += chosen
         elif kind == "drop":

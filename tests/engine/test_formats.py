@@ -18,6 +18,13 @@ from tests.engine.strategies import damaged, json_values, transcripts
 NAMES = formats.names()
 CONTENT = ("content", "tool_calls", "parts", "arguments", "output", "input")
 TRANSCRIPTS = {name: transcripts(name, orphans=True) for name in NAMES}
+ANYTHING = {
+    name: st.one_of(
+        json_values(),
+        json_values().map(lambda value, key="parts" if name == "gemini" else "content": {"role": "user", key: value}),
+    )
+    for name in NAMES
+}
 
 
 def parse(name: str, messages: list[dict[str, Any]]) -> list[Message]:
@@ -125,8 +132,7 @@ def test_without_takes_exactly_these_parts(name: str, data: st.DataObject) -> No
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
 def test_parse_raises_nothing_but_invalid_message(name: str, data: st.DataObject) -> None:
-    key = "parts" if name == "gemini" else "content"
-    raw = data.draw(st.one_of(json_values(), json_values().map(lambda value: {"role": "user", key: value})))
+    raw = data.draw(ANYTHING[name])
     refused: list[InvalidMessage] = []
     try:
         message = formats.get(name).parse(raw, index=7)

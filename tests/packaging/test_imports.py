@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -51,7 +52,8 @@ FRAMEWORKS = {  # what a host of each adapter has installed
 FOR_TESTS_OF_HOSTS = "testing"  # offturn.testing may use the runner of the host's tests
 
 
-def imported(source: str) -> set[str]:
+@cache
+def imported(source: str) -> frozenset[str]:
     """Top-level names of every absolute import of a module, wherever in it."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
@@ -59,10 +61,10 @@ def imported(source: str) -> set[str]:
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
             names.add(node.module.split(".")[0])
-    return names
+    return frozenset(names)
 
 
-def _foreign(path: Path) -> set[str]:
+def _foreign(path: Path) -> frozenset[str]:
     names = imported(path.read_text()) - set(sys.stdlib_module_names) - set(PACKAGES)
     if path.parent == ROOT / ADAPTERS:
         return names - FRAMEWORKS.get(path.name, set())

@@ -2,7 +2,7 @@
 
 import sys
 
-from offturn_worker.cli import run
+from offturn.__main__ import main
 
 if __name__ == "__main__":
-    sys.exit(run(["worker", *sys.argv[1:]]))
+    sys.exit(main(["worker", *sys.argv[1:]]))

@@ -1,17 +1,23 @@
-"""`/livez` and `/readyz`, over HTTP in the process itself: arq's own check says "some worker, within the hour"."""
+"""`/livez` and `/readyz`, over HTTP in the process itself: arq's own check says "some worker, within the hour".
+
+aiohttp is loaded by the first call that needs it: a worker that serves no health starts without.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
-from aiohttp import web
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from offturn_config.errors import InvalidSetting
 from offturn_worker.pulse import Pulse
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 PING_SECONDS = 1.0
 
@@ -41,6 +47,8 @@ class Health:
         if port < 0:
             yield None
             return
+        from aiohttp import web
+
         app = web.Application()
         app.add_routes([web.get("/livez", self.livez), web.get("/readyz", self.readyz)])
         runner = web.AppRunner(app, access_log=None)
@@ -52,6 +60,8 @@ class Health:
 
 
 async def _listen(runner: web.AppRunner, host: str, port: int) -> int:
+    from aiohttp import web
+
     try:
         await web.TCPSite(runner, host, port).start()
     except OSError as error:
@@ -73,4 +83,6 @@ async def _pings(redis: Redis) -> bool:
 
 
 def _answer(well: bool, facts: dict[str, object]) -> web.Response:
+    from aiohttp import web
+
     return web.json_response({"status": "ok" if well else "failing", **facts}, status=200 if well else 503)
