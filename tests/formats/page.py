@@ -27,8 +27,8 @@ A file may be JSON, JSON lines, the SQLite database of OpenCode, an `.eval` arch
 OpenHands' SDK keeps a conversation; `-` reads standard input. It is read as a stream, several times where the layout
 asks for it, in bounded memory: a line of more than {longest} MB, and messages of more than {largest} MB, are refused with
 the number of the line or message, and with what helps. Lines that a host broke off while it wrote are skipped and
-counted; text that is not UTF-8 is refused with its line (in a database its
-characters are replaced), a packed file with what it is.
+counted; text that is not UTF-8 is refused with its line (in a database its characters are replaced), a packed file with
+what it is.
 
 ## What is read
 The live branch of a session, each message once. What a host keeps beside messages (screen events, snapshots, repeated
