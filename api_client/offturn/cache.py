@@ -13,7 +13,7 @@ from offturn.entries import Prepared
 from offturn.errors import Conflict, Refused
 from offturn.restoring import record_again
 from offturn.store.entries import Redaction
-from offturn.store.errors import StoreFault
+from offturn.store.errors import StoreFault, torn
 from offturn.store.replies import LogEntry, Mended, Meta
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
@@ -159,10 +159,7 @@ class Cache:
                 self._check_unread()
                 return meta
             if not snapshot.entries:
-                raise StoreFault(
-                    f"session {self.key.session!r}: the log holds {len(self.log)} of {meta.log_len} messages: the server "
-                    "lost or evicted data, restore it (and set maxmemory-policy noeviction)"
-                )
+                raise torn(self.key.session, len(self.log), meta.log_len)
 
     def place_of(self, batch: Prepared, start: int) -> int | None:
         """Seq of the first of these messages where all of them follow each other in the log, from `start` on."""

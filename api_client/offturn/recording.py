@@ -12,7 +12,17 @@ from offturn.errors import Behind, Conflict, InvalidMessage, Moved
 from offturn.learning import Seen
 from offturn.outbox import Batch
 from offturn.room import session_full
-from offturn.store.replies import BehindLog, DuplicateId, Meta, OrphanResult, Overfull, RecordReply, Unexpected
+from offturn.store.errors import torn
+from offturn.store.replies import (
+    BehindLog,
+    DuplicateId,
+    Meta,
+    OrphanResult,
+    Overfull,
+    RecordReply,
+    Torn,
+    Unexpected,
+)
 from offturn.store.state import Pace
 from offturn.usage import Usage
 from offturn.view import View
@@ -124,6 +134,8 @@ def refusal(key: SessionKey, reply: RecordReply, batch: Prepared) -> Exception:
             return Moved(f"expect: the next message gets seq {length}; nothing was written")
         case BehindLog():
             return Behind(BEHIND)
+        case Torn(held=held, length=length):
+            return torn(key.session, held, length)
         case Overfull():
             return session_full(key, reply)
         case _:

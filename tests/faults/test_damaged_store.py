@@ -241,3 +241,17 @@ async def test_one_damaged_session_hides_no_other(redis: Any, client: Compaction
     assert b"session s: the state of session 's' cannot be read" in listed.stderr
     assert (await read(redis)).models == {"openai:sound"}
     assert told == ["sound"]
+
+
+async def test_nothing_is_acknowledged_into_a_log_that_is_not_all_there(redis: Any, client: CompactionClient) -> None:
+    """A handle that has read the log does not read it again: the store looks."""
+    session = await prepared(client)
+    await redis.ltrim(session.key.key("log"), 0, 99)
+    before = await redis.hgetall(session.key.key("meta"))
+
+    for _ in range(2):
+        with pytest.raises(StoreFault, match=r"the log holds 100 of 144 messages.*or purge the session"):
+            await session.record(human("One more."))
+
+    assert await redis.hgetall(session.key.key("meta")) == before
+    assert await redis.llen(session.key.key("log")) == 100

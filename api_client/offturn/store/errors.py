@@ -51,6 +51,14 @@ class StoreFault(OffturnError):
     """The store refused a command, then the message carries the server's error code only; or it has lost data."""
 
 
+def torn(session: str, held: int, length: int) -> StoreFault:
+    """The error for a log that the server has lost a part of."""
+    return StoreFault(
+        f"session {session!r}: the log holds {held} of {length} messages: the server lost or evicted data, restore it "
+        "(and set maxmemory-policy noeviction), or purge the session"
+    )
+
+
 class UnknownVersion(OffturnError):
     """A record of an unknown major version: another release wrote it. It is left as it is."""
 

@@ -80,6 +80,14 @@ class BehindLog(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Torn(Reply):
+    """The server has lost a part of the log: it holds so many messages of its length. Nothing was written."""
+
+    held: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicateId(Reply):
     """The host id of entry `index` is taken by another message. Nothing was written."""
 
@@ -309,7 +317,9 @@ class Confirming(Reply):
     """A write was made that changes nothing."""
 
 
-RecordReply: TypeAlias = Recorded | Gone | PathMoved | BehindLog | DuplicateId | OrphanResult | Unexpected | Overfull
+RecordReply: TypeAlias = (
+    Recorded | Gone | PathMoved | BehindLog | Torn | DuplicateId | OrphanResult | Unexpected | Overfull
+)
 ClaimReply: TypeAlias = Claim | Idle | Busy | Limited | Parked | Blocked
 CommitReply: TypeAlias = Committed | Refused | Gone
 FinishReply: TypeAlias = Finished | Refused | Gone
@@ -326,6 +336,7 @@ KINDS: Mapping[str, type[Reply]] = {
     "gone": Gone,
     "recorded": Recorded,
     "behind": BehindLog,
+    "torn": Torn,
     "duplicate": DuplicateId,
     "orphan": OrphanResult,
     "unexpected": Unexpected,

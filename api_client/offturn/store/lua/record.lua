@@ -1,4 +1,4 @@
--- Append messages. Checks in this order: once, life, redactions, acknowledged tail, expected length, ids, orphan results,
+-- Append messages. Checks in this order: once, life, redactions, acknowledged tail, log complete, expected length, ids, orphan results,
 -- quota.
 -- a: op, incarnation, redactions, tail_length, tail_chain, expect?, entries {digest, tokens, id?, calls, results}, config,
 --    limits? {ttl, quota, too_dense}, calibration?, thresholds?, pace?, usage?; ARGV[3..] are the entries' envelopes.
@@ -11,6 +11,9 @@ if a.incarnation ~= incarnation then return reply('gone') end
 if live and a.redactions ~= num('redactions') then return reply('moved') end -- its tail's hash cannot be compared
 local length = live and num('log_len') or 0
 if not linked(a.tail_length, a.tail_chain) then return reply('behind', {length = length, chain = s.chain or ''}) end
+-- a log that lacks messages in its middle or at its end would take these and give none of them back
+local held = redis.call('LLEN', LOG)
+if live and held ~= length then return reply('torn', {held = held, length = length}) end
 if a.expect and a.expect ~= length then return reply('unexpected', {length = length}) end
 
 -- an id names one message of the path: one that has left it may come again
