@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from secrets import token_hex
 
 from offturn.cache import Cache
+from offturn.deadline import one_call
 from offturn.errors import Conflict, InvalidSetting, Refused
 from offturn.handle import Handle
 from offturn.links import Links
 from offturn.paths import Ref
 from offturn.store.entries import Redaction, Tombstone
-from offturn.store.errors import NotConfirmed
+from offturn.store.errors import NotConfirmed, StoreFault
 from offturn.store.replies import Meta, PathMoved, Purged, Redacted, RedactReply
 from offturn.written import redacted
 from offturn_engine.messages import Message
@@ -81,14 +82,23 @@ class Redacting(Handle):
         It returns when the server's replicas have it. Raises StoreUnavailable where one does not confirm that: then the
         primary has it, make the same call again.
         """
-        async with self._open(fresh=True) as (links, cache):
-            # Else a tombstone's, where a purge was not confirmed.
-            incarnation = cache.incarnation or cache.next_incarnation - 1
-            reply = await self._once(lambda _: links.store.purge(self.key, incarnation=incarnation))
-            self._cache = self._last = None
-            self._unsure.forget()
-            if isinstance(reply, Purged):
-                await self._confirmed(links, reply.replicas)
+        try:
+            async with self._open(fresh=True) as (links, cache):
+                # Else a tombstone's, where a purge was not confirmed.
+                await self._purged(links, cache.incarnation or cache.next_incarnation - 1)
+        except StoreFault:  # what cannot be read any more can be deleted
+            links = await self._connector.links()
+            with one_call(self._connector.timeout):
+                if (meta := await links.store.meta(self.key)) is None:
+                    raise
+                await self._purged(links, meta.incarnation)
+
+    async def _purged(self, links: Links, incarnation: int) -> None:
+        reply = await self._once(lambda _: links.store.purge(self.key, incarnation=incarnation))
+        self._cache = self._last = None
+        self._unsure.forget()
+        if isinstance(reply, Purged):
+            await self._confirmed(links, reply.replicas)
 
     async def _redacted(self, links: Links, cache: Cache, left: Sequence[Message], reason: str) -> RedactReply:
         """Also with nothing left to do: an earlier call may not be confirmed yet."""

@@ -22,6 +22,7 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import VERSION, Compaction
 
+RESTORE_OR_PURGE = "restore the server's data from a backup, or purge the session and begin anew"
 OTHER_GENERATION = "put another one in force with rollback(generation=...), 0 is the transcript itself"
 PAGE = 200  # log entries per read
 DUE_PAGE = 500
@@ -173,7 +174,8 @@ def _session_of(member: bytes) -> SessionKey | None:
 
 
 def _entries(key: SessionKey, start: int, items: Sequence[bytes]) -> tuple[LogEntry, ...]:
-    with undamaged(f"session {key.session!r}: one of messages {start} to {start + len(items) - 1} of its log"):
+    what = f"session {key.session!r}: one of messages {start} to {start + len(items) - 1} of its log"
+    with undamaged(what, RESTORE_OR_PURGE):
         return tuple(LogEntry.read(start + i, item) for i, item in enumerate(items))
 
 
