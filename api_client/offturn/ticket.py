@@ -62,8 +62,7 @@ class Ticket:
         Raises TimeoutError after `timeout` seconds; the compaction is still asked for. Raises InvalidSetting, and what
         the store raises where it is away.
         """
-        if not (timeout is None or timeout >= 0):
-            raise InvalidSetting(f"timeout {timeout!r:.40}: use a number of seconds, or None to wait for ever")
+        _checked_timeout(timeout)
         try:
             async with asyncio.timeout(timeout):
                 return await self._outcome()
@@ -104,3 +103,8 @@ def outcome_of(event: Event) -> Outcome:
     """The outcome a `finished` event carries."""
     kind = OUTCOMES[event.fields["outcome"]]
     return kind(**{name: value for name, value in event.fields.items() if name in kind.__dataclass_fields__})
+
+
+def _checked_timeout(timeout: object) -> None:
+    if timeout is not None and not (isinstance(timeout, int | float) and timeout >= 0):
+        raise InvalidSetting(f"timeout {timeout!r:.40}: use a number of seconds, or None to wait for ever")

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from offturn import Compacted, CompactionClient, Failed, Session, StoreFault
+from offturn import Compacted, CompactionClient, Conflict, Failed, Session, StoreFault
 from offturn.testing import FakeSummarizer
 from tests.integration.host import human, turns
+from tests.integration.keyspace import everything
 
 FORMAT = "openai-chat"
 WINDOW = 14_000
@@ -56,6 +57,18 @@ async def test_a_message_of_the_log(redis: Redis, client: CompactionClient, garb
     with pytest.raises(StoreFault, match=r"message 7 of session 's' cannot be read.* restore") as told:
         await opened(client).view()
     assert SECRET not in str(told.value)
+
+
+async def test_a_session_whose_log_nobody_can_read_can_be_purged(redis: Redis, client: CompactionClient) -> None:
+    session = await compacted(client)
+    await command(redis, "LSET", session.key.key("log"), 7, entry_of(GARBAGE[0]))
+
+    await opened(client).purge()
+
+    assert SECRET.encode() not in await everything(redis, "-")
+    with pytest.raises(Conflict):
+        await session.record(human("Are you there?"))
+    assert (await opened(client).record(human("Again."))).first_seq == 0
 
 
 @pytest.mark.parametrize("field", ["path", "open", "ends", "g:2", "revision", "config"])

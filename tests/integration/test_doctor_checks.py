@@ -134,7 +134,7 @@ def test_other_releases_and_policies() -> None:
 
     assert (release.facts, release.remedy) == (
         f"o runs 99.0.0, this is {__version__}",
-        "pip install 'offturn[worker]==99.0.0'",
+        "pip install '.[worker]'  # in a clone of offturn 99.0.0",
     )
     assert policy.facts == "o has other values of balanced, new than this installation"
     assert list(attendance.queue_names([same, other, gone])) == []

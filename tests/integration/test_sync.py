@@ -197,8 +197,12 @@ def test_an_interrupted_call_is_cancelled(blocking: sync.CompactionClient, monke
             raise
 
     monkeypatch.setattr(SessionStore, "sync", hangs)
-    with pytest.raises(KeyboardInterrupt):
-        blocking.session("chat", format=FMT).status()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            blocking.session("chat", format=FMT).status()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert cancelled.wait(TIMEOUT)
 
 

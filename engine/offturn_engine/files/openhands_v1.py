@@ -107,7 +107,7 @@ def _answer(talk: _Talk, event: Mapping[str, Any], place: str, content: Json) ->
     talk.say(place, text(event.get("id")), role="tool", content=content, tool_call_id=answered)
 
 
-def _condensation(talk: _Talk, event: Mapping[str, Any], place: str) -> None:
+def _earlier_compaction(talk: _Talk, event: Mapping[str, Any], place: str) -> None:
     """It forgets events by their ids; the ones after the last of these went on being shown."""
     forgotten = {id_ for id_ in listed(event.get("forgotten_event_ids")) if isinstance(id_, str)}
     keys = [item.key for item in talk.items if isinstance(item, Said)]
@@ -140,7 +140,7 @@ HANDLERS: Mapping[str, Callable[[_Talk, Mapping[str, Any], str], None]] = {
     "ObservationEvent": _observation,
     "UserRejectObservation": _rejection,
     "AgentErrorEvent": _error,
-    "Condensation": _condensation,
+    "Condensation": _earlier_compaction,
 }
 
 
