@@ -111,6 +111,14 @@ async def test_a_failure_in_the_middle_says_what_is_there_and_how_to_remove_it(
 
 
 @pytest.mark.skipif(not PI.exists(), reason="the folder shared/transcripts is not beside this checkout")
+async def test_a_compaction_made_while_a_call_was_open_is_in_force_at_the_end(valkey_url: str, redis: object) -> None:
+    (conversation,) = files.read((PI.parent / "codex_stage0_compacted.jsonl").read_bytes())
+    async with brought(valkey_url, "codex", conversation) as (_, session, done):
+        assert done.generations == 3
+        assert [g.number for g in await session.generations() if g.in_force] == [3]
+
+
+@pytest.mark.skipif(not PI.exists(), reason="the folder shared/transcripts is not beside this checkout")
 async def test_the_usage_of_pi_calibrates_to_within_10_percent_and_its_compactions_are_generations(
     valkey_url: str, redis: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:

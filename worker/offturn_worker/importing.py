@@ -95,6 +95,8 @@ class _Replay:
             for earlier in told.earlier:
                 if ripe(earlier, len(told.messages)) == stop:
                     await self._take_over(earlier.covered, earlier.summary)
+        if self.made:
+            await self._shown()  # the newest may have been made while a call was open: it goes in force here
 
     async def _shown(self) -> View:
         return await self.handle.view(window=ANY_WINDOW, system=self.conversation.system)
