@@ -60,14 +60,17 @@ class Anthropic(Model):
             return (await client.models.list(limit=LISTED)).data
 
     def _client(self) -> AsyncAnthropic:
-        from anthropic import AsyncAnthropic, Timeout
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, Timeout
 
         _quiet()
+        timeout = Timeout(self.timeout, connect=min(CONNECT_SECONDS, self.timeout))
         return AsyncAnthropic(
             api_key=self._endpoint.key.get_secret_value(),
             base_url=self._endpoint.base_url,
-            timeout=Timeout(self.timeout, connect=min(CONNECT_SECONDS, self.timeout)),
+            timeout=timeout,
             max_retries=0,
+            # A transcript goes to the address that was configured, and nowhere else.
+            http_client=DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
             open_telemetry={},  # given, even empty, it keeps the environment from putting content into spans
         )
 

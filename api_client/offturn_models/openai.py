@@ -67,13 +67,16 @@ class OpenAI(Model):
             return (await client.models.list()).data or ()
 
     def _client(self) -> AsyncOpenAI:
-        from openai import AsyncOpenAI, Timeout
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
 
+        timeout = Timeout(self.timeout, connect=min(CONNECT_SECONDS, self.timeout))
         return AsyncOpenAI(
             api_key=self._endpoint.key.get_secret_value(),
             base_url=self._endpoint.base_url,
-            timeout=Timeout(self.timeout, connect=min(CONNECT_SECONDS, self.timeout)),
+            timeout=timeout,
             max_retries=0,
+            # A transcript goes to the address that was configured, and nowhere else.
+            http_client=DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
         )
 
 

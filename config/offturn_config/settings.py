@@ -41,6 +41,7 @@ Url = Annotated[str, AfterValidator(_url)]
 LONGEST = 30 * 24 * 3600  # seconds; event loops count no further than some decades
 
 Seconds = Annotated[float, Field(gt=0, le=LONGEST, allow_inf_nan=False)]
+Pause = Annotated[float, Field(ge=0.01, le=LONGEST, allow_inf_nan=False)]  # shorter ones would keep a core busy
 
 
 class _Base(BaseSettings):
@@ -121,10 +122,10 @@ class WorkerSettings(_Settings):
         default=None, ge=1, description="tokens of all workers to one provider in a minute; unset: no limit"
     )
     lease_ms: int = Field(default=4000, ge=1000, le=600_000, description="claim and arq lock, renewed four times in it")
-    poll_seconds: Seconds = Field(
+    poll_seconds: Pause = Field(
         default=0.5, description="between two looks at the queue, where no ring wakes the worker"
     )
-    sweep_seconds: Seconds = Field(default=1.0, description="between two looks at the due set, jittered by half")
+    sweep_seconds: Pause = Field(default=1.0, description="between two looks at the due set, jittered by half")
     drain_seconds: float = Field(
         default=25.0, ge=0, le=LONGEST, allow_inf_nan=False, description="for running jobs after SIGTERM"
     )

@@ -127,6 +127,7 @@ RULES: tuple[Rule, ...] = (
         signs=_words("authentication_error invalid_api_key permission_error organization_on_hold account_deactivated"),
     ),
     Rule(kind="not_found", signs=_words("model_not_found not_found_error")),
+    Rule(kind="not_found", statuses=range(300, 400)),  # redirects are not followed
     Rule(kind="auth", statuses=range(401, 402)),
     Rule(kind="quota", statuses=range(402, 403)),
     Rule(kind="auth", statuses=range(403, 404)),
@@ -184,10 +185,10 @@ def classify(
 ) -> ProviderProblem:
     """The problem behind a provider's error or stop reason (given as `code`).
 
-    A status below 400 counts as none: errors inside a stream carry the stream's 200. Never raises; what no rule knows
+    A status below 300 counts as none: errors inside a stream carry the stream's 200. Never raises; what no rule knows
     is `unknown`.
     """
-    seen, status = text[:READ], status if status is not None and status >= 400 else None
+    seen, status = text[:READ], status if status is not None and status >= 300 else None
     signs = frozenset(sign for sign in (code, wire_type) if sign)
     kind: Kind = next((rule.kind for rule in RULES if rule.matches(status, signs, seen)), "unknown")
     if kind != "too_long":

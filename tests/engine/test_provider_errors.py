@@ -95,7 +95,7 @@ CASES = [
     Case("cut", 200, "length"),
     Case("cut", 200, "max_tokens"),
     Case("unknown", None, None, None, "boom"),
-    Case("unknown", 302),
+    Case("not_found", 302),
 ]  # fmt: skip
 
 

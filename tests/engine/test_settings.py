@@ -85,6 +85,8 @@ def test_a_missing_secrets_directory_is_told(monkeypatch: pytest.MonkeyPatch, tm
         ("OFFTURN_HEALTH_PORT", "70000", "65535"),
         ("OFFTURN_LOG_LEVEL", "loud", "'debug'"),
         ("OFFTURN_POLL_SECONDS", "nan", "finite number"),
+        ("OFFTURN_POLL_SECONDS", "0.000001", "greater than or equal to 0.01"),
+        ("OFFTURN_SWEEP_SECONDS", "1e-9", "greater than or equal to 0.01"),
         ("OFFTURN_DRAIN_SECONDS", "-1", "greater than or equal to 0"),
         ("OFFTURN_STORE_URL", "http://host", "use redis://"),
         ("OFFTURN_QUEUE_URL", "redis://host/one", "must be a number"),

@@ -229,6 +229,27 @@ async def test_nobody_listens() -> None:
     assert (raised.kind, raised.raised) == ("unavailable", "ConnectError")
 
 
+@pytest.mark.parametrize("status", [302, 307, 308])
+async def test_a_transcript_follows_no_redirect(server: FakeModel, status: int) -> None:
+    """It goes to the address that was configured; another one is said to be wrong, at once."""
+    asked: list[bytes] = []
+
+    async def redirect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        headers = f"Location: {server.openai_url}/chat/completions\r\nContent-Length: 0\r\nConnection: close"
+        writer.write(f"HTTP/1.1 {status} Elsewhere\r\n{headers}\r\n\r\n".encode())
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(redirect, "127.0.0.1", 0) as elsewhere:
+        url = f"http://127.0.0.1:{elsewhere.sockets[0].getsockname()[1]}"
+        for build in (Anthropic, OpenAI):
+            assert (await failure(build("some-model", api_key=KEY, base_url=url, timeout=20.0))).kind == "not_found"
+
+    assert len(asked) == 2
+    assert server.calls == []
+
+
 async def test_no_session_content_in_logs(build: Build, caplog: pytest.LogCaptureFixture) -> None:
     """The root logger at DEBUG makes one SDK log whole requests."""
     with caplog.at_level(logging.DEBUG):
