@@ -21,7 +21,7 @@ TRANSCRIPTS = {name: transcripts(name, orphans=True) for name in NAMES}
 ANYTHING = {
     name: st.one_of(
         json_values(),
-        json_values().map(lambda value, key="parts" if name == "gemini" else "content": {"role": "user", key: value}),
+        st.fixed_dictionaries({"role": st.just("user"), "parts" if name == "gemini" else "content": json_values()}),
     )
     for name in NAMES
 }
