@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import atexit
-import json
 import os
 import pty
-import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
+
+from tests.forked import Command
 
 COMMAND = (sys.executable, "-m", "offturn")
 SECONDS = 90
-PRESTARTED = Path(__file__).with_name("prestarted.py")
-NUMBER = 4  # bytes, as there
 
 
 NONE: Mapping[str, str] = {}
@@ -34,56 +29,27 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
 def offturn(
     *arguments: str, stdin: bytes = b"", variables: Mapping[str, str] = NONE
 ) -> subprocess.CompletedProcess[bytes]:
-    """A process that has ended; see `prestarted` for how it starts."""
-    link = _prestarted()
-    pipes = [os.pipe() for _ in range(3)]
-    told = {"arguments": arguments, "variables": environment(variables), "cwd": str(Path.cwd())}
-    body = json.dumps(told).encode()
-    theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
-    socket.send_fds(link, [len(body).to_bytes(NUMBER, "little")], theirs)
-    link.sendall(body)
+    """A process that has ended; see `tests.prestarted` for how it starts."""
+    (given, giving), (out, to_out), (err, to_err) = (os.pipe() for _ in range(3))
+    theirs = (given, to_out, to_err)
+    process = Command(arguments, environment(variables), theirs)
     for fd in theirs:
         os.close(fd)
-    pid = _number(link)
     with ThreadPoolExecutor(2) as reading:
-        out, err = (reading.submit(_read, pipe[0]) for pipe in pipes[1:])
-        with suppress(BrokenPipeError), open(pipes[0][1], "wb") as writing:  # noqa: PTH123 -- a descriptor
+        told = [reading.submit(_read, fd) for fd in (out, err)]
+        with suppress(BrokenPipeError), open(giving, "wb") as writing:  # noqa: PTH123 -- a descriptor
             writing.write(stdin)
         try:
-            code = _number(link)
+            code = process.wait(SECONDS)
         except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            _prestarted.cache_clear()
+            process.kill()
             raise
-        return subprocess.CompletedProcess(arguments, code, out.result(), err.result())
-
-
-def _number(link: socket.socket) -> int:
-    told = link.recv(NUMBER)
-    assert len(told) == NUMBER, "the process that becomes commands has ended"
-    return int.from_bytes(told, "little", signed=True)
+        return subprocess.CompletedProcess(arguments, code, told[0].result(), told[1].result())
 
 
 def _read(fd: int) -> bytes:
     with open(fd, "rb") as pipe:
         return pipe.read()
-
-
-@cache
-def _prestarted() -> socket.socket:
-    """The link to a process that becomes commands. It ends when this one does."""
-    ours, theirs = socket.socketpair()
-    ours.settimeout(SECONDS)
-    with theirs:
-        command = [sys.executable, "-P", str(PRESTARTED), str(theirs.fileno())]
-        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
-
-    def end() -> None:
-        ours.close()
-        process.wait()
-
-    atexit.register(end)
-    return ours
 
 
 def on_a_terminal(*arguments: str, cwd: Path, columns: int = 200) -> str:

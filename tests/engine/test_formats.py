@@ -18,13 +18,13 @@ from tests.engine.strategies import damaged, json_values, transcripts
 NAMES = formats.names()
 CONTENT = ("content", "tool_calls", "parts", "arguments", "output", "input")
 TRANSCRIPTS = {name: transcripts(name, orphans=True) for name in NAMES}
-
-
-def _anything(key: str) -> st.SearchStrategy[Any]:
-    return st.one_of(json_values(), json_values().map(lambda value: {"role": "user", key: value}))
-
-
-ANYTHING = {name: _anything("parts" if name == "gemini" else "content") for name in NAMES}
+ANYTHING = {
+    name: st.one_of(
+        json_values(),
+        st.fixed_dictionaries({"role": st.just("user"), "parts" if name == "gemini" else "content": json_values()}),
+    )
+    for name in NAMES
+}
 
 
 def parse(name: str, messages: list[dict[str, Any]]) -> list[Message]:

@@ -26,10 +26,7 @@ PATCHES: Mapping[str, tuple[Patch, ...]] = {
     "epoch-not-replaced": tuple(
         EPOCH._replace(script=name) for name in ("rollback", "undo", "configure", "cancel", "redact")
     ),
-    "lost-dirty-flag": (
-        Patch("finish", "pending = wanted()", "pending = false"),
-        Patch("finish", "if rests then set('served', num('request_no')) end", ""),  # it would hide what was lost
-    ),
+    "lost-dirty-flag": (Patch("finish", "pending = wanted()", "pending = false"),),
     "unchecked-purge": (Patch("purge", "if gone(a.incarnation) then return reply('gone') end", ""),),
     "committed-twice": (Patch("commit", "if not reached(a.base) then return refused('base') end", ""),),
 }

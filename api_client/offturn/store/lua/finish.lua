@@ -44,7 +44,7 @@ elseif outcome == 'compacted' or outcome == 'pruned' then
 end
 local pending
 if later then pending = due() else pending = wanted() end
-local rests = not later and not pending
+local rests = not later and not wanted()
 -- a silence that began while the job ran, also one of a session that was not due any more
 local silence = math.max(num('quiet'), num('doze'))
 local dozes = rests and silence > 0 and pressure() >= num('idle_floor')

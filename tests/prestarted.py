@@ -2,8 +2,8 @@
 
 Most of a short command is the start of Python and the imports, which are the same each time. A command here is a process
 of its own, with its own arguments, environment, folder and standard streams; it imports the command line itself, which
-looks at them. argv: the number of a socket. To it come a size and three file descriptors, then JSON of that size; from
-it a process id, and then an exit code.
+looks at them. argv: the number of a socket. To it come a size and four file descriptors, then JSON of that size; to the
+last of the four go a process id and, when it has ended, its exit code.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import gc
 import json
 import os
 import random
+import select
+import signal
 import socket
 import sys
 from typing import Any
@@ -30,19 +32,41 @@ NUMBER = 4  # bytes
 
 def serve(link: socket.socket) -> int:
     """Until the other side closes; what the command gives, in the process that becomes one."""
+    told_by: dict[int, int] = {}
+    ended, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     while True:
-        size, given, _, _ = socket.recv_fds(link, NUMBER, 3)
+        ready, _, _ = select.select([link.fileno(), ended], [], [])
+        if ended in ready:
+            os.read(ended, 1_000)
+            for pid in list(told_by):
+                _tell_if_ended(pid, told_by)
+        if link.fileno() not in ready:
+            continue
+        size, given, _, _ = socket.recv_fds(link, NUMBER, 4)
         if not size:
             return 0
-        told = link.recv(int.from_bytes(size, "little"), socket.MSG_WAITALL)
-        if not (pid := os.fork()):
-            link.close()
-            return become(json.loads(told), given)
-        for fd in given:
+        told = json.loads(link.recv(int.from_bytes(size, "little"), socket.MSG_WAITALL))
+        pid = os.fork()
+        if not pid:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for fd in (link.detach(), ended, wake, given.pop(), *told_by.values()):
+                os.close(fd)
+            return become(told, given)
+        *streams, told_by[pid] = given
+        for fd in streams:
             os.close(fd)
-        link.sendall(pid.to_bytes(NUMBER, "little", signed=True))
-        _, status = os.waitpid(pid, 0)
-        link.sendall(os.waitstatus_to_exitcode(status).to_bytes(NUMBER, "little", signed=True))
+        os.write(told_by[pid], pid.to_bytes(NUMBER, "little", signed=True))
+
+
+def _tell_if_ended(pid: int, told_by: dict[int, int]) -> None:
+    found, status = os.waitpid(pid, os.WNOHANG)
+    if found:
+        os.write(told_by[pid], os.waitstatus_to_exitcode(status).to_bytes(NUMBER, "little", signed=True))
+        os.close(told_by.pop(pid))
 
 
 def become(told: dict[str, Any], given: list[int]) -> int:
