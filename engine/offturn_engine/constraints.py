@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from offturn_engine.sentences import sentences, spoken
+
 LONGEST = 800  # characters of a sentence; a longer one is a paste, of which single clauses may count
 MOST = 200  # constraints taken from one message
-LOOKED = 100_000  # characters of a message that are looked at from its start, and as many from its end
 
 _MANNER = (
     r"(?:every|each|all|any|always|at all times|metric|imperial|units?|style|terse|short|brief"
@@ -73,19 +74,10 @@ HEADING = re.compile(
 """A line that makes the list under it constraints."""
 
 _CUES = tuple(re.compile("|".join(cues), re.IGNORECASE) for cues in CUES.values())
-_BULLET = re.compile(r"\s{0,40}(?:[-*•+\u2013]|\(?\d{1,3}[.):、]|\(?[a-z][.)])\s{1,8}(?:\[[ x]\]\s{1,4})?")
-_END = re.compile(r"(?<![.!?])[.!?]+[\"'”\u2019)\]]{0,3}(?=\s)|[。\uff01\uff1f\uff1b]+[”\u2019」\uff09]?")
 _CLAUSE = re.compile(r"[,;:\uff0c\uff1b\uff1a](?:\s|(?<=[\uff0c\uff1b\uff1a]))|\s[-\u2013—]\s")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nr|dr|mr|mrs|ms|st|p|ej|sr|sra)|\b[a-z])\.$", re.IGNORECASE
-)
 _REQUEST = re.compile(
     r"(?i)\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bpor favor\b|\b(?:puedes|podr\u00edas|pod\u00e9is)\b|请|請|能不能|可以|可不可以"
 )
-_LOG = re.compile(
-    r"^(?:(?:[A-Za-z_]\w{0,60}\.){0,6}\w{0,60}(?:Error|Exception|Warning)\b.{0,3}:|[\[{][\"{]|File \"|at \S+\(|\d{4}-\d\d-\d\d[T ]\d\d:)"
-)
-_FENCE = ("```", "~~~")
 
 
 def constraints(text: str) -> list[str]:
@@ -94,7 +86,7 @@ def constraints(text: str) -> list[str]:
     Code blocks, quoted log lines and plain questions hold none.
     """
     found: dict[str, None] = {}
-    for sentence in _stated(text if len(text) <= 2 * LOOKED else f"{text[:LOOKED]}\n{text[-LOOKED:]}"):
+    for sentence in _stated(text):
         found[sentence] = None
         if len(found) == MOST:
             break
@@ -102,34 +94,16 @@ def constraints(text: str) -> list[str]:
 
 
 def _stated(text: str) -> Iterator[str]:
-    fenced = listing = False
-    for line in text.split("\n"):
-        bare = line.strip()
-        if bare.startswith(_FENCE):
-            fenced = not fenced
-        if fenced or not bare or bare.startswith(_FENCE) or _LOG.match(bare):
+    listing = False
+    for line in spoken(text):
+        if listing and line.bullet and len(line.body) <= LONGEST:
+            yield line.body
             continue
-        bullet = _BULLET.match(line)
-        body = line[bullet.end() :].strip() if bullet else bare
-        if listing and bullet and len(body) <= LONGEST:
-            yield body
-            continue
-        spoken = sentences(body)
-        stated = [s for sentence in spoken for s in _constraining(sentence)]
+        said = sentences(line.body)
+        stated = [s for sentence in said for s in _constraining(sentence)]
         yield from stated
-        heads = bool(stated) and bare.endswith((":", "\uff1a"))
-        listing = heads or (bool(spoken) and len(spoken[-1]) <= 120 and HEADING.match(spoken[-1]) is not None)
-
-
-def sentences(line: str) -> list[str]:
-    """The sentences of one line, each a substring of it; no break after an abbreviation."""
-    found, start = [], 0
-    for end in _END.finditer(line):
-        if not _ABBREVIATION.search(line[max(start, end.end() - 12) : end.end()]):
-            found.append(line[start : end.end()].strip())
-            start = end.end()
-    rest = line[start:].strip()
-    return [*found, rest] if rest else found
+        heads = bool(stated) and line.bare.endswith((":", "\uff1a"))
+        listing = heads or (bool(said) and len(said[-1]) <= 120 and HEADING.match(said[-1]) is not None)
 
 
 def _constraining(sentence: str) -> Iterator[str]:

@@ -27,6 +27,7 @@ from offturn_engine.compaction import (
     Sections,
     Spent,
     SummaryRole,
+    stored,
 )
 from offturn_engine.formats.base import Format
 from offturn_engine.human import human_items
@@ -107,7 +108,7 @@ def account(draft: Draft) -> Account:
     """Ledger and human messages of all that the draft covers."""
     base, covered = draft.base, covered_by(draft)
     fresh = [m for m in draft.path if contains(covered, m.seq) and not contains(base.covered, m.seq)]
-    facts = bounded(merge(base.ledger, ledger(fresh))) if fresh else base.ledger
+    facts = bounded(merge(base.facts, ledger(fresh))) if fresh else base.facts
     human = tuple(item for item in human_items(draft.path) if contains(covered, item.seq))
     return Account(draft.split, facts, human)
 
@@ -145,7 +146,7 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     in_section = draft.human_rules.placement == "section"
     summary = _text(label(bare.covered), sections, listed.text, block.text, in_section) if bare.covered else ""
     summary = f"{draft.lead_in}\n\n{summary}" if draft.lead_in and summary else summary
-    told_of = {"summary": summary, "sections": sections, "ledger": told.facts, "human": told.human, "audit": audit}
+    told_of = {"summary": summary, "sections": sections, "human": told.human, "audit": audit, **stored(told.facts)}
     record = bare.model_copy(update=told_of)
     rendering = render(draft.path, record, draft.fmt)
     after = rendering.tokens

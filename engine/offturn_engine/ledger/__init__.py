@@ -1,0 +1,15 @@
+"""The ledger: facts taken from the transcript by code, never by a model.
+
+Files with what was last done to them, commands with their outcome, errors and whether they are gone, what humans and
+the agent stated, to-do items, identifiers, calls still open. Everything in it can be found again by its handle.
+
+    collecting  messages -> facts          stated, todos, identifiers, values: what the rules find
+    joining     facts + later facts -> facts
+    showing     facts -> text within a budget      ranking, superseding: what is shown first, what no longer holds
+"""
+
+from offturn_engine.ledger.collecting import ledger
+from offturn_engine.ledger.joining import MOST, bounded, merge
+from offturn_engine.ledger.showing import HEADINGS, PINNED, LedgerBlock, render
+
+__all__ = ["HEADINGS", "MOST", "PINNED", "LedgerBlock", "bounded", "ledger", "merge", "render"]

@@ -1,0 +1,96 @@
+"""What people and the agent stated: constraints, preferences, decisions with their reasons, next steps, values of things.
+
+Of a human message every sentence is looked at, of an assistant's what it decided, what it leaves open, and the values
+it tells. A sentence is kept as it was written; of several cues the first in the order of this module decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from offturn_engine.compaction import LedgerItem
+from offturn_engine.constraints import LONGEST, constraints
+from offturn_engine.ledger import statement_rules as rules
+from offturn_engine.ledger.values import taken_apart
+from offturn_engine.messages import Message
+from offturn_engine.sentences import sentences, spoken
+
+MOST = 60  # statements taken from one message, beside its constraints
+SHORTEST = 6
+LONGEST_TITLE = 60
+LONGEST_VALUE = 240  # characters of a sentence that is kept for a value in it
+
+Kind = str
+
+
+def _compiled(table: Mapping[str, tuple[str, ...]]) -> re.Pattern[str]:
+    return re.compile("|".join(cue for cues in table.values() for cue in cues), re.IGNORECASE)
+
+
+_DECISION, _BECAUSE, _NEXT = _compiled(rules.DECISION), _compiled(rules.BECAUSE), _compiled(rules.NEXT)
+_LIKES, _LINK = _compiled(rules.LIKES), _compiled(rules.LINK)
+
+
+def statements(message: Message) -> Iterator[LedgerItem]:
+    """The facts one message states; none where neither a human nor the agent speaks in it."""
+    if message.origin == "human":
+        held = constraints(message.text)
+        for sentence in held:
+            yield _item("constraint", sentence, message.seq)
+        yield from _others(message, frozenset(held))
+    elif message.origin == "assistant":
+        yield from _others(message, frozenset())
+
+
+def _others(message: Message, known: frozenset[str]) -> Iterator[LedgerItem]:
+    found: dict[str, LedgerItem] = {}
+    human = message.origin == "human"
+    before: LedgerItem | None = None
+    for sentence, kind in _told(message.text, human=human):
+        if before and _BECAUSE.search(sentence):
+            before = found[before.key] = before.model_copy(update={"text": f"{before.text} {sentence}"})
+            continue
+        before = None
+        if kind and sentence not in known:
+            item = _item(kind, sentence, message.seq)
+            found[item.key] = item
+            before = item if kind == "decision" else None
+            if len(found) == MOST:
+                break
+    yield from found.values()
+
+
+def _told(text: str, *, human: bool) -> Iterator[tuple[str, Kind]]:
+    """Each sentence and what it states; what is listed under "next steps" is next."""
+    pending = False
+    for line in spoken(text):
+        if pending and line.bullet and len(line.body) <= LONGEST:
+            yield line.body, "next"
+            continue
+        said = sentences(line.body)
+        for sentence in said:
+            fits = SHORTEST <= len(sentence) <= LONGEST
+            yield sentence, kind_of(sentence, human=human) if fits else ""
+        title = said[-1].strip("#* _") if said else ""
+        heads = len(title) <= LONGEST_TITLE and (title != line.bare or title.endswith((":", "\uff1a")))
+        pending = heads and _NEXT.search(title.rstrip(":\uff1a") + ":") is not None
+
+
+def kind_of(sentence: str, *, human: bool) -> Kind:
+    """What a sentence states, constraints apart; "" where nothing that is worth keeping."""
+    if sentence.endswith(("?", "\uff1f")):
+        return ""
+    if _NEXT.search(sentence):
+        return "next"
+    if _DECISION.search(sentence):
+        return "decision"
+    if human and _LIKES.search(sentence):
+        return "preference"
+    if len(sentence) > LONGEST_VALUE or not _LINK.search(sentence):
+        return ""
+    return "value" if taken_apart(sentence).strong else ""
+
+
+def _item(kind: Kind, sentence: str, seq: int) -> LedgerItem:
+    return LedgerItem(kind=kind, key=" ".join(sentence.lower().split()), text=sentence, seq=seq)  # type: ignore[arg-type]
