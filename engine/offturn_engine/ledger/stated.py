@@ -85,11 +85,13 @@ def kind_of(sentence: str, *, human: bool) -> Kind:
         return "next"
     if _DECISION.search(sentence):
         return "decision"
-    if human and _LIKES.search(sentence):
-        return "preference"
-    if len(sentence) > LONGEST_VALUE or not _LINK.search(sentence):
+    liked = human and _LIKES.search(sentence) is not None
+    if not liked and (len(sentence) > LONGEST_VALUE or not _LINK.search(sentence)):
         return ""
-    return "value" if taken_apart(sentence).strong else ""
+    said = taken_apart(sentence)
+    if liked and (said.values or len(said.words) > 1):
+        return "preference"
+    return "value" if said.strong else ""
 
 
 def _item(kind: Kind, sentence: str, seq: int) -> LedgerItem:

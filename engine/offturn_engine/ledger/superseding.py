@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 
 from offturn_engine.compaction import LedgerItem
 from offturn_engine.handles import handle
-from offturn_engine.ledger.values import Said, changed, same_matter, taken_apart
+from offturn_engine.ledger.values import SAME, Said, changed, same_matter, taken_apart
 
 STATEMENTS = frozenset({"constraint", "preference", "value", "next", "decision"})
 COMPARED = 400  # the newest statements, which are compared with each other
 NEAR = 30  # earlier statements with a word in common that each is compared with
+
+SURE = 0.6
+"""Words in common with what replaces a constraint and is none itself."""
 
 Name = tuple[str, str]
 
@@ -49,7 +52,8 @@ def superseded(items: Sequence[LedgerItem]) -> Superseded:
 
 def _compare(old: LedgerItem, before: Said, new: LedgerItem, now: Said, told: Superseded) -> None:
     name = (old.kind, old.key)
-    if old.seq >= new.seq or name in told.gone or not same_matter(before, now):
+    share = SURE if old.kind == "constraint" != new.kind else SAME
+    if old.seq >= new.seq or name in told.gone or not same_matter(before, now, share):
         return
     value = changed(before, now)
     restated = not value and {v for _, v in before.values} <= {v for _, v in now.values}

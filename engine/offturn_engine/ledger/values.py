@@ -51,6 +51,7 @@ _SHAPE = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in SHAPE
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
 STEM = 5
+SAME = 0.4  # of the words of two sentences, in common
 
 _STOP = frozenset(
     """
@@ -58,7 +59,7 @@ _STOP = frozenset(
     is are was were be been being am it its he she they them their we us our you your yours i me my mine who whom which what
     when where why how if then else so as than too very may might must shall should can could will would do does did done
     has have had having let lets please now later after before until while during under over into onto about above below up
-    out all any each every some none nobody anyone anybody everyone someone both either neither one ones other another same
+    out user users customer client all any each user users customer client every some none nobody anyone anybody everyone someone both either neither one ones other another same
     such per there here also again still yet more most less least own need needs needed want wants get gets got go goes
     make makes made use uses used using keep keeps kept stay stays circumstances ok okay actually currently current instead
     el la los las un una unos unas de del al en con sin por para y o u ni pero no nunca siempre solo sólo es son está están
@@ -108,16 +109,11 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def same_matter(one: Said, other: Said) -> bool:
-    """Do both speak of one thing: a value of one shape, and at least half of the words of the one with fewer?"""
+def same_matter(one: Said, other: Said, share: float = SAME) -> bool:
+    """Do both speak of one thing: a value of one shape, and at least `share` of all their other words in common?"""
     shapes = {shape for shape, _ in one.values} & {shape for shape, _ in other.values}
-    return bool(shapes) and close(one.words, other.words)
-
-
-def close(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Are at least half of the fewer words, and two where there are two, in both?"""
-    fewer = min(len(one), len(other))
-    return fewer > 0 and len(one & other) >= max(min(2, fewer), (fewer + 1) // 2)
+    common = len(one.words & other.words)
+    return bool(shapes) and common > 0 and common >= share * len(one.words | other.words)
 
 
 def changed(old: Said, new: Said) -> str:
