@@ -14,7 +14,7 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nr|dr|mr|mrs|ms|st|p|ej|sr|sra)|\b[a-z])\.$", re.IGNORECASE
 )
 _LOG = re.compile(
-    r"^(?:(?:[A-Za-z_]\w{0,60}\.){0,6}\w{0,60}(?:Error|Exception|Warning)\b.{0,3}:|[\[{][\"{]|File \"|at \S+\(|\d{4}-\d\d-\d\d[T ]\d\d:)"
+    r"^(?:(?:[A-Za-z_]\w{0,60}\.){0,6}\w{0,60}(?:Error|Exception|Warning)\b.{0,3}:|[\[{][\"{]|File \"|at (?:async )?\S+ ?\(|=>|\$ |> \[|npm (?:ERR|error|warn)|\d{1,6}\.\d{1,6} \S|#\d{1,4} (?:\[|\d)|\w{1,20}: '[^']{0,60}',?$|\d{4}-\d\d-\d\d[T ]\d\d:)"
 )
 _FENCE = ("```", "~~~")
 

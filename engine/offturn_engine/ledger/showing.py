@@ -117,10 +117,9 @@ def _families(identifiers: Sequence[LedgerItem]) -> list[str]:
 
 
 def _line(item: LedgerItem, note: str) -> str:
-    times = f"{SEPARATOR}{item.count} times" if item.count > 1 else ""
-    times += f" ({note})" if note else ""
     if item.kind in STATED:
-        return f"- [{handle(item.seq)}] {item.text}{times}"
+        return f"- [{handle(item.seq)}] {item.text}" + (f" ({note})" if note else "")
+    times = f"{SEPARATOR}{item.count} times" if item.count > 1 else ""
     return f"- [{handle(item.seq)}] {item.key}: {item.text}{times}"
 
 

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping
 from offturn_engine.compaction import LedgerItem
 from offturn_engine.constraints import LONGEST, constraints
 from offturn_engine.ledger import statement_rules as rules
-from offturn_engine.ledger.values import taken_apart
+from offturn_engine.ledger.values import Said, taken_apart
 from offturn_engine.messages import Message
 from offturn_engine.sentences import sentences, spoken
 
 MOST = 60  # statements taken from one message, beside its constraints
 SHORTEST = 6
 LONGEST_TITLE = 60
+LONGEST_SETTING = 120
 LONGEST_VALUE = 240  # characters of a sentence that is kept for a value in it
 
 Kind = str
@@ -30,6 +31,8 @@ def _compiled(table: Mapping[str, tuple[str, ...]]) -> re.Pattern[str]:
 
 _DECISION, _BECAUSE, _NEXT = _compiled(rules.DECISION), _compiled(rules.BECAUSE), _compiled(rules.NEXT)
 _LIKES, _LINK = _compiled(rules.LIKES), _compiled(rules.LINK)
+_NAMED, _SET, _NARRATED = re.compile(rules.NAMED), re.compile(rules.SET), re.compile(rules.NARRATED)
+_MARKS = re.compile(r"\*{1,3}|`{1,3}|^[_ ]+|[_ ]+$|^\[[ xX]\] ")
 
 
 def statements(message: Message) -> Iterator[LedgerItem]:
@@ -79,19 +82,31 @@ def _told(text: str, *, human: bool) -> Iterator[tuple[str, Kind]]:
 
 def kind_of(sentence: str, *, human: bool) -> Kind:
     """What a sentence states, constraints apart; "" where nothing that is worth keeping."""
-    if sentence.endswith(("?", "\uff1f")):
+    plain = _MARKS.sub("", sentence).strip()
+    if plain.endswith(("?", "\uff1f")) or (not human and _agents_own(plain)):
         return ""
-    if _NEXT.search(sentence):
+    if _NEXT.search(plain):
         return "next"
-    if _DECISION.search(sentence):
+    if _DECISION.search(plain):
         return "decision"
-    liked = human and _LIKES.search(sentence) is not None
-    if not liked and (len(sentence) > LONGEST_VALUE or not _LINK.search(sentence)):
-        return ""
-    said = taken_apart(sentence)
+    liked = human and _LIKES.search(plain) is not None
+    said = taken_apart(plain)
     if liked and (said.values or len(said.words) > 1):
         return "preference"
-    return "value" if said.strong else ""
+    return "value" if len(plain) <= LONGEST_VALUE and _tells_a_value(plain, said, human=human) else ""
+
+
+def _agents_own(plain: str) -> bool:
+    """Is it a title, a row of a table, or the announcement of a call?"""
+    return plain.startswith(("#", "|")) or plain.endswith((":", "\uff1a")) or _NARRATED.match(plain) is not None
+
+
+def _tells_a_value(plain: str, said: Said, *, human: bool) -> bool:
+    if not human:
+        return said.sure and _LINK.search(plain) is not None
+    if said.strong and (_LINK.search(plain) or _NAMED.match(plain)):
+        return True
+    return len(plain) <= LONGEST_SETTING and _SET.search(plain) is not None and bool(said.words)
 
 
 def _item(kind: Kind, sentence: str, seq: int) -> LedgerItem:

@@ -75,11 +75,22 @@ LIKES: Mapping[str, tuple[str, ...]] = {
 LINK: Mapping[str, tuple[str, ...]] = {
     "English": (
         r"\b(?:is|are|was|were|will be|equals?|means|stands for|known as|called|named|refer(?:red)? to|set to|set at|fixed at|capped at|limited to|based on|branched from|forked from|runs? (?:in|on|at)|lives? (?:in|at|on|under)|hosted (?:in|on|at)|located|belongs? to|owned by|assigned to|due (?:on|by)|expires?|starts?|ends?|costs?|uses?|needs?|requires?|listens? on|points? to|working on|approved? by|goes? to)\b",
-        r"^[\w'\u2019() /-]{2,80}: \S",
     ),
     "Spanish": (
         r"\b(?:es|son|está|están|era|fue|será|serán|se llama|llamad[oa]|significa|cuesta|vale|vence|pertenece|corre en|vive en|usa|basad[oa] en|a cargo de|asignad[oa] a|necesita|requiere|empieza|termina)\b",
     ),
-    "Chinese": (r"是|为|為|叫|在|等于|等於|位于|位於|属于|屬於|负责|負責|基于|基於|使用|需要|截止|[:\uff1a]",),
+    "Chinese": (r"是|为|為|叫|在|等于|等於|位于|位於|属于|屬於|负责|負責|基于|基於|使用|需要|截止",),
 }
 """What ties a value to what it is the value of."""
+
+NAMED = r"^[\w'\u2019() /-]{2,80}: \S|^[\w\u3400-\u9fff]{1,20}\uff1a\S"
+"""A name, a colon and what it stands for."""
+
+SET = r"(?i)\b(?:is|are|be|to|at|=|es|son|en|a)(?: now| ahora)? \d|(?:是|为|為|改成|改为|改為) ?\d"
+"""A number where a value stands."""
+
+NARRATED = (
+    r"(?i)^(?:(?:now|next|first|then|also|ok(?:ay)?|great|good|perfect|alright|well|so)\b[,:!.]? ?){0,3}"
+    r"(?:let['\u2019]?s\b|let me\b|i['\u2019]ll (?:now |also |then |first )?(?!go with|use|keep|stick)|i need to\b|i will (?:now|also|then|first)\b|here (?:is|are)\b|here['\u2019]s\b|looking at\b)"
+)
+"""How agents announce the call that follows: nothing is stated by it."""

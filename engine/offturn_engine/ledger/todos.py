@@ -14,7 +14,7 @@ from offturn_engine.tools import arguments_of, one_line, plain_name
 
 LISTS = (
     "TodoWrite todo_write write_todos todowrite todo update_plan set_todo_list SetTodoList update_todo_list"
-    " manage_todo_list update_todo task_tracker todo__write task_list update_tasks planning plan write_plan create_plan"
+    " manage_todo_list update_todo task_tracker update_tasks write_plan"
 )
 """Tools whose call holds the whole list."""
 

@@ -24,6 +24,7 @@ _DAYS = (
 SHAPES: Mapping[str, str] = {
     "url": r"\b[a-z][a-z0-9+.-]{1,10}://[^\s<>\"'`，。）)]{3,200}",
     "email": r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}\b",
+    "reference": r"\b(?i:id|code|number|reference|confirmation|tracking)\b(?i: is|:)? [*`'\"#]{0,3}(?=[A-Z0-9_-]{0,20}[A-Z0-9])[A-Z0-9][A-Z0-9_-]{4,20}\b",
     "quoted": r"`[^`\n]{1,80}`|\u201c[^\u201d\n]{1,60}\u201d|\u300c[^\u300d\n]{1,60}\u300d|\u00ab[^\u00bb\n]{1,60}\u00bb|(?<!\w)\"[^\"\n]{1,60}\"",
     "money": r"[$€£¥\uffe5]\s?\d[\d.,]{0,15}\d?(?:\s?(?:k|m|million|thousand)\b)?|\b\d[\d.,]{0,15}\s?(?i:usd|eur|gbp|cny|rmb|dollars?|euros?|d[oó]lares)\b|\d[\d.,]{0,15}\s?(?:元|美元|欧元|块|塊)",
     "date": r"\b\d{4}[-/]\d{1,2}[-/]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b(?i:(?:%s))\s\d{1,2}\b|\b\d{1,2}\s(?:de\s)?(?i:(?:%s))\b|(?:\d{2,4}年)?\d{1,2}月\d{1,2}[日号號]"
@@ -37,15 +38,19 @@ SHAPES: Mapping[str, str] = {
     "address": r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b|\b(?i:port|puerto)\s\d{2,5}\b|端口\s?\d{2,5}|\blocalhost:\d{2,5}\b",
     "hash": r"\b(?=[0-9a-f]{0,39}\d)(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}\b",
     "path": r"(?<![\w/])(?:~?/|\.{1,2}/)?[\w.@+-]{1,80}(?:/[\w.@+-]{1,80}){1,12}/?|\b[\w-]{1,60}\.(?:py|js|tsx?|jsx|go|rs|java|rb|php|c|h|cpp|cs|md|rst|txt|json|ya?ml|toml|ini|cfg|sh|sql|html?|css|csv|log|lock|env|xml|conf)\b",
-    "code": r"\b(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Za-z])[A-Za-z0-9]{1,30}(?:[-_][A-Za-z0-9]{1,30}){0,6}\b|\b[A-Z][A-Z0-9]{2,30}\b|\b[a-z]{1,30}(?:_[a-z0-9]{1,30}){1,8}\b|\b[a-z]{1,30}[A-Z]\w{1,40}\b",
+    "code": r"\b(?!\d{1,6}-?[a-z]{1,12}\b)(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Za-z])[A-Za-z0-9]{1,30}(?:[-_][A-Za-z0-9]{1,30}){0,6}\b",
+    "symbol": r"\b[a-z]{1,30}(?:_[a-z0-9]{1,30}){1,8}\b|\b[a-zA-Z][a-z0-9]{0,30}[A-Z]\w{1,40}\b",
     "capitals": r"\b[A-Z][A-Z]{2,30}\b",
     "number": r"(?<![\w.])\d[\d.,]{0,14}(?![\w.])",
     "name": r"(?<=[\w\"'\u2019,:;)] )(?:[A-ZÀ-Þ][\w'\u2019-]{1,30})(?: [A-ZÀ-Þ][\w'\u2019-]{1,30}){0,3}|^(?:[A-ZÀ-Þ][\w'\u2019-]{1,30})(?: [A-ZÀ-Þ][\w'\u2019-]{1,30}){1,3}",
 }
 """Shapes in the order they are tried at each place; `name` is a capital where no sentence starts."""
 
-WEAK = frozenset({"number", "path", "quoted", "time", "percent", "capitals"})
+WEAK = frozenset({"number", "path", "quoted", "time", "percent", "capitals", "symbol"})
 """Shapes that a sentence of anything may hold; they alone make no statement worth keeping."""
+
+SURE = frozenset({"url", "email", "reference", "money", "date", "issue", "address", "hash", "code"})
+"""Shapes for which also what the agent tells is kept."""
 
 _SHAPE = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in SHAPES.items()))
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -84,6 +89,11 @@ class Said:
         """Is there a value that is worth keeping the sentence for?"""
         return any(shape not in WEAK for shape, _ in self.values)
 
+    @property
+    def sure(self) -> bool:
+        """Is there one that nobody writes by the way?"""
+        return any(shape in SURE for shape, _ in self.values)
+
 
 def taken_apart(sentence: str) -> Said:
     """The values of a sentence and the stems of its other words."""
@@ -113,7 +123,8 @@ def same_matter(one: Said, other: Said, share: float = SAME) -> bool:
     """Do both speak of one thing: a value of one shape, and at least `share` of all their other words in common?"""
     shapes = {shape for shape, _ in one.values} & {shape for shape, _ in other.values}
     common = len(one.words & other.words)
-    return bool(shapes) and common > 0 and common >= share * len(one.words | other.words)
+    enough = common > 1 or one.words == other.words
+    return bool(shapes) and enough and common >= share * len(one.words | other.words)
 
 
 def changed(old: Said, new: Said) -> str:
