@@ -53,15 +53,10 @@ def recorded(turns: Sequence[dict[str, str]]) -> tuple[Message, ...]:
 def within(log: Sequence[Message], characters: int | None) -> str:
     """The fullest ledger text of at most so many characters."""
     items = ledger(log)
-    low, high = 0, 10**6 if characters is None else characters
-    best = render(items, budget=high).text
-    if characters is None or len(best) <= characters:
-        return best
-    while high - low > 1:
-        middle = (low + high) // 2
-        text = render(items, budget=middle).text
-        low, high = (middle, high) if len(text) <= characters else (low, middle)
-    return render(items, budget=low).text
+    if characters is None:
+        return render(items, budget=10**6).text
+    texts = (render(items, budget=budget).text for budget in range(characters, -1, -1))
+    return next(text for text in texts if len(text) <= characters or not text)
 
 
 def runs(wanted: Sequence[Figures]) -> Iterator[Figures]:

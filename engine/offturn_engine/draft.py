@@ -32,7 +32,7 @@ from offturn_engine.compaction import (
 from offturn_engine.formats.base import Format
 from offturn_engine.human import human_items
 from offturn_engine.human import render as render_human
-from offturn_engine.ledger import bounded, ledger, merge
+from offturn_engine.ledger import bounded, in_use, ledger, merge
 from offturn_engine.ledger import render as render_ledger
 from offturn_engine.messages import Edit, Message
 from offturn_engine.ranges import Ranges, contains, label, union
@@ -92,6 +92,7 @@ class Account:
     split: Split | None
     facts: tuple[LedgerItem, ...]
     human: tuple[HumanItem, ...]
+    used: frozenset[tuple[str, str]] = frozenset()  # the facts that what stays visible speaks of
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,8 @@ def account(draft: Draft) -> Account:
     fresh = [m for m in draft.path if contains(covered, m.seq) and not contains(base.covered, m.seq)]
     facts = bounded(merge(base.facts, ledger(fresh))) if fresh else base.facts
     human = tuple(item for item in human_items(draft.path) if contains(covered, item.seq))
-    return Account(draft.split, facts, human)
+    stays = [m for m in draft.path if not contains(covered, m.seq) and m.role != "system"]
+    return Account(draft.split, facts, human, in_use(facts, stays))
 
 
 def covered_by(draft: Draft) -> Ranges:
@@ -134,7 +136,7 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     bare = _record(draft)
     skip = () if bare.replay is None else (bare.replay,)
     block = render_human(told.human, budget=_block_budget(draft), skip=skip, order=draft.human_rules.order)
-    listed = render_ledger(told.facts, budget=draft.ledger_budget)
+    listed = render_ledger(told.facts, budget=draft.ledger_budget, used=told.used)
     sections = draft.sections if draft.sections.titles else draft.base.sections
     audit = Audit(
         kept=listed.kept,

@@ -5,11 +5,12 @@ the agent stated, to-do items, identifiers, calls still open. Everything in it c
 
     collecting  messages -> facts          stated, todos, identifiers, values: what the rules find
     joining     facts + later facts -> facts
-    showing     facts -> text within a budget      ranking, superseding: what is shown first, what no longer holds
+    showing     facts -> text within a budget      ranking, superseding, using: what is shown first
 """
 
 from offturn_engine.ledger.collecting import ledger
 from offturn_engine.ledger.joining import MOST, bounded, merge
 from offturn_engine.ledger.showing import HEADINGS, PINNED, LedgerBlock, render
+from offturn_engine.ledger.using import in_use
 
-__all__ = ["HEADINGS", "MOST", "PINNED", "LedgerBlock", "bounded", "ledger", "merge", "render"]
+__all__ = ["HEADINGS", "MOST", "PINNED", "LedgerBlock", "bounded", "in_use", "ledger", "merge", "render"]

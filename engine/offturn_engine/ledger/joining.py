@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from offturn_engine.compaction import LedgerItem
 from offturn_engine.handles import handle
-from offturn_engine.ledger.ranking import KINDS, SEPARATOR, passes, rank
+from offturn_engine.ledger.ranking import KINDS, SEPARATOR, name_of, passes, ranked
 from offturn_engine.ledger.superseding import superseded
 from offturn_engine.ledger.todos import OPEN
 
@@ -37,9 +37,8 @@ def bounded(items: Sequence[LedgerItem]) -> tuple[LedgerItem, ...]:
     short = tuple(_hull(item) if item.kind == "file" else item for item in items)
     if len(short) <= MOST:
         return short
-    gone = superseded(short).gone
-    kept = {(i.kind, i.key) for i in sorted(short, key=lambda i: ((i.kind, i.key) in gone, rank(i)))[:MOST]}
-    return tuple(item for item in short if (item.kind, item.key) in kept)
+    kept = {name_of(i) for i in ranked(short, superseded(short).gone, frozenset())[:MOST]}
+    return tuple(item for item in short if name_of(item) in kept)
 
 
 def settled(items: Iterable[LedgerItem]) -> tuple[LedgerItem, ...]:

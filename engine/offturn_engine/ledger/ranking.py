@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
 from offturn_engine.compaction import FactKind, LedgerItem
-from offturn_engine.ledger.todos import LIST, OPEN
+from offturn_engine.ledger.todos import OPEN
 
 KINDS: tuple[FactKind, ...] = (
     "file",
@@ -20,6 +23,9 @@ KINDS: tuple[FactKind, ...] = (
 )
 
 SEPARATOR = " · "
+NEWEST = 20
+
+Name = tuple[str, str]
 
 INSPECTION = frozenset(
     "ls cat head tail sed grep rg find pwd echo wc which file stat tree du df env cd nl less".split()
@@ -27,7 +33,15 @@ INSPECTION = frozenset(
 """Commands that look without changing; where they succeed they are the first to be left out."""
 
 _PASSED = ("exit 0", "ok")
-_TIERS = {"constraint": 0, "call": 1, "next": 2, "preference": 3, "value": 3, "decision": 3, "identifier": 8}
+STATEMENT_TIERS = 4
+"""Tiers below this hold what people and the agent stated, and what is open."""
+
+_TIERS = {"constraint": 0, "call": 1, "next": 2, "preference": 3, "value": 3, "decision": 3, "identifier": 6}
+
+
+def name_of(item: LedgerItem) -> Name:
+    """What identifies a fact."""
+    return item.kind, item.key
 
 
 def rank(item: LedgerItem) -> tuple[int, int, int, str]:
@@ -35,17 +49,34 @@ def rank(item: LedgerItem) -> tuple[int, int, int, str]:
     return (tier(item), -item.seq, -item.count, item.key)
 
 
+def ranked(items: Sequence[LedgerItem], gone: AbstractSet[Name], used: AbstractSet[Name]) -> list[LedgerItem]:
+    """All facts, the first to be shown first; last of all those that no longer hold.
+
+    Within a tier what is used where the conversation stands comes first. Of statements the newest `NEWEST` are taken
+    together, then the next, and of each such lot the shorter first: so that the most of them find room.
+    """
+    by_age = sorted((i for i in items if tier(i) < STATEMENT_TIERS), key=lambda i: -i.seq)
+    lot = {name_of(item): place // NEWEST for place, item in enumerate(by_age)}
+
+    def place(item: LedgerItem) -> tuple[bool, int, bool, int, int, tuple[int, int, int, str]]:
+        name = name_of(item)
+        size = len(item.text) if name in lot else 0
+        return (name in gone, tier(item), name not in used, lot.get(name, 0), size, rank(item))
+
+    return sorted(items, key=place)
+
+
 def tier(item: LedgerItem) -> int:
     """How soon a fact is shown; 0 first."""
     if item.kind == "error":
-        return 4 if item.text.startswith("seen") else 9
+        return 4 if item.text.startswith("seen") else 6
     if item.kind == "file":
-        return 7 if item.text.split(" ", 1)[0] == "read" else 5
+        return 8 if item.text.split(" ", 1)[0] == "read" else 5
     if item.kind == "command":
-        looks = item.key.split(" ", 1)[0] in INSPECTION and passes(item)
-        return 9 if looks else 6
+        looks = item.key.split(" ", 1)[0] in INSPECTION
+        return 4 if not passes(item) else 9 if looks else 7
     if item.kind == "todo":
-        return 0 if item.text == LIST else 2 if item.text in OPEN else 8
+        return 2 if item.text in OPEN else 8
     return _TIERS[item.kind]
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from offturn_engine.compaction import FactKind, LedgerItem
 from offturn_engine.handles import handle
-from offturn_engine.ledger.ranking import SEPARATOR, rank
+from offturn_engine.ledger.ranking import SEPARATOR, STATEMENT_TIERS, Name, name_of, ranked, tier
 from offturn_engine.ledger.superseding import Superseded, superseded
 from offturn_engine.ledger.todos import LIST
 from offturn_engine.tokens import estimate_text
+from offturn_engine.tools import one_line
 
 HEADINGS: Mapping[str, tuple[FactKind, ...]] = {
     "Files": ("file",),
@@ -29,6 +31,9 @@ HEADINGS: Mapping[str, tuple[FactKind, ...]] = {
 PINNED = 400
 """Tokens that constraints may take whatever the budget is: they give way to nothing (invariant 11)."""
 
+SEEN = f"seen{SEPARATOR}"
+EDGES = ".,;:!?()[]\"'`*\u3002\uff0c"
+
 STATED = frozenset({"constraint", "preference", "decision", "value", "next"})
 """Kinds whose text is a whole sentence."""
 
@@ -44,13 +49,13 @@ class LedgerBlock:
     recoverable: int = 0
 
 
-def render(items: Sequence[LedgerItem], *, budget: int) -> LedgerBlock:
+def render(items: Sequence[LedgerItem], *, budget: int, used: AbstractSet[Name] = frozenset()) -> LedgerBlock:
     """The items under fixed headings, one line each with its handle, within `budget` tokens (estimated).
 
-    Where not all fit, `ranking` says which are shown first, and what a later statement replaced goes first of all. What
+    Where not all fit, `ranking` says which are shown first (`used`: those that what is still visible speaks of), and what a later statement replaced goes first of all. What
     is left out is counted in the last line, which the budget includes unless it is smaller than that line. Constraints
-    keep `PINNED` tokens whatever the budget. An identifier that stands in a line above has none of its own; the others
-    share one line per family.
+    keep `PINNED` tokens whatever the budget. What another line holds has none of its own: the error a command last ended
+    with, an identifier in a sentence. The other identifiers share one line per family.
     """
     shown = [item for item in items if item.text != LIST]
     if not shown:
@@ -59,54 +64,81 @@ def render(items: Sequence[LedgerItem], *, budget: int) -> LedgerBlock:
     whole = _text(shown, 0, told.notes)
     if estimate_text(whole) <= budget:
         return LedgerBlock(whole, len(shown), 0)
-    kept, notes = _chosen(shown, budget - estimate_text(_rest(len(shown))), told)
+    kept, notes = _chosen(shown, budget - estimate_text(_rest(len(shown))), told, used)
     return LedgerBlock(_text(kept, len(shown) - len(kept), notes), len(kept), len(shown) - len(kept))
 
 
 def _chosen(
-    items: Sequence[LedgerItem], room: int, told: Superseded
-) -> tuple[list[LedgerItem], dict[tuple[str, str], str]]:
+    items: Sequence[LedgerItem], room: int, told: Superseded, used: AbstractSet[Name]
+) -> tuple[list[LedgerItem], Mapping[Name, str]]:
     """What is shown, and the notes that still fit beside it."""
+    inside = _inside(items)
     chosen: list[LedgerItem] = []
+    notes: dict[Name, str] = {}
     headed: set[str] = set()
     spent = 0
-    missed_constraint = False
-    for item in sorted(items, key=lambda i: ((i.kind, i.key) in told.gone, rank(i))):
-        pinned = item.kind == "constraint" and (item.kind, item.key) not in told.gone
+    missed_constraint = noted = False
+    for item in ranked(items, told.gone, used):
+        name, heading = name_of(item), _HEADING[item.kind]
+        pinned = item.kind == "constraint" and name not in told.gone
         if missed_constraint and not pinned:
             break
-        cost = estimate_text(_line(item, "") + "\n") + (
-            0 if _HEADING[item.kind] in headed else estimate_text(_HEADING[item.kind] + "\n")
-        )
+        if not noted and (name in told.gone or tier(item) >= STATEMENT_TIERS):
+            noted = True
+            notes, cost = _noted(chosen, told, room - spent)
+            spent += cost
+        if name in inside:
+            continue
+        cost = _cost(item) + (0 if heading in headed else estimate_text(heading + "\n"))
         if spent + cost > (max(room, PINNED) if pinned else room):
             missed_constraint = missed_constraint or pinned
             continue
         spent += cost
-        headed.add(_HEADING[item.kind])
+        headed.add(heading)
         chosen.append(item)
-    notes: dict[tuple[str, str], str] = {}
+    shown = {name_of(item) for item in chosen}
+    return [*chosen, *(item for item in items if inside.get(name_of(item)) in shown)], notes
+
+
+def _noted(chosen: Sequence[LedgerItem], told: Superseded, room: int) -> tuple[dict[Name, str], int]:
+    """The notes that fit beside what is shown, and their cost: before what was done, after what was said."""
+    notes: dict[Name, str] = {}
+    spent = 0
     for item in chosen:
-        note = told.notes.get((item.kind, item.key), "")
+        note = told.notes.get(name_of(item), "")
         if note and spent + (cost := estimate_text(f" ({note})")) <= room:
             spent += cost
-            notes[item.kind, item.key] = note
-    return chosen, notes
+            notes[name_of(item)] = note
+    return notes, spent
 
 
-def _text(items: Sequence[LedgerItem], left_out: int, notes: Mapping[tuple[str, str], str]) -> str:
+def _inside(items: Sequence[LedgerItem]) -> dict[Name, Name]:
+    """Facts that another fact's line holds too: the last error of a command, an identifier in a sentence."""
+    commands = {item.key: item for item in items if item.kind == "command"}
+    found: dict[Name, Name] = {}
+    said: dict[str, Name] = {}
+    for item in items:
+        if item.kind in STATED:
+            said.update((word.strip(EDGES), name_of(item)) for word in item.text.split())
+        elif item.kind == "error" and item.text.startswith(SEEN):
+            command = commands.get(item.text[len(SEEN) :])
+            if command and command.text.endswith(one_line(item.key, 120)):
+                found[name_of(item)] = name_of(command)
+    for item in items:
+        if item.kind == "identifier" and item.key in said:
+            found[name_of(item)] = said[item.key]
+    return found
+
+
+def _text(items: Sequence[LedgerItem], left_out: int, notes: Mapping[Name, str]) -> str:
+    inside = _inside(items)
     lines: list[str] = []
     for heading, kinds in HEADINGS.items():
-        under = sorted((i for i in items if i.kind in kinds), key=lambda i: (i.seq, i.key))
-        if "identifier" in kinds:
-            told = _families(_alone(under, "\n".join(lines)))
-        else:
-            told = [_line(item, notes.get((item.kind, item.key), "")) for item in under]
+        under = [i for i in items if i.kind in kinds and name_of(i) not in inside]
+        under.sort(key=lambda i: (i.seq, i.key))
+        told = _families(under) if "identifier" in kinds else [_line(i, notes.get(name_of(i), "")) for i in under]
         lines += [f"### {heading}", *told] if told else []
     return "\n".join([*lines, *([_rest(left_out)] if left_out else [])])
-
-
-def _alone(identifiers: Sequence[LedgerItem], above: str) -> list[LedgerItem]:
-    return [item for item in identifiers if item.key not in above]
 
 
 def _families(identifiers: Sequence[LedgerItem]) -> list[str]:
@@ -114,6 +146,12 @@ def _families(identifiers: Sequence[LedgerItem]) -> list[str]:
     for item in identifiers:
         families.setdefault(item.text, []).append(f"{item.key} [{handle(item.seq)}]")
     return [f"- {family}: {', '.join(named)}" for family, named in families.items()]
+
+
+def _cost(item: LedgerItem) -> int:
+    if item.kind == "identifier":
+        return estimate_text(f"{item.key} [{handle(item.seq)}], ")
+    return estimate_text(_line(item, "") + "\n")
 
 
 def _line(item: LedgerItem, note: str) -> str:

@@ -91,6 +91,6 @@ SET = r"(?i)\b(?:is|are|be|to|at|=|es|son|en|a)(?: now| ahora)? \d|(?:是|为|�
 
 NARRATED = (
     r"(?i)^(?:(?:now|next|first|then|also|ok(?:ay)?|great|good|perfect|alright|well|so)\b[,:!.]? ?){0,3}"
-    r"(?:let['\u2019]?s\b|let me\b|i['\u2019]ll (?:now |also |then |first )?(?!go with|use|keep|stick)|i need to\b|i will (?:now|also|then|first)\b|here (?:is|are)\b|here['\u2019]s\b|looking at\b)"
+    r"(?:let['\u2019]?s\b(?! (?:go with|use|stick|keep|drop|switch|adopt|take))|let me\b|i['\u2019]ll (?:now |also |then |first )?(?!go with|use|keep|stick)|i need to\b|i will (?:now|also|then|first)\b|here (?:is|are)\b|here['\u2019]s\b|looking at\b)"
 )
 """How agents announce the call that follows: nothing is stated by it."""

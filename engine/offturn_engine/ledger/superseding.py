@@ -6,12 +6,14 @@ the earlier one is the first to be left out.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from offturn_engine.compaction import LedgerItem
 from offturn_engine.handles import handle
+from offturn_engine.ledger.ranking import Name, name_of
 from offturn_engine.ledger.values import SAME, Said, changed, same_matter, taken_apart
 
 STATEMENTS = frozenset({"constraint", "preference", "value", "next", "decision"})
@@ -21,7 +23,10 @@ NEAR = 30  # earlier statements with a word in common that each is compared with
 SURE = 0.6
 """Words in common with what replaces a constraint and is none itself."""
 
-Name = tuple[str, str]
+
+
+_POINTING = re.compile(r"(?i)^(?:it|this|that|these|those|here|there|es|esto|eso|aquí|这|這|那)\b")
+"""What such a sentence speaks of is in another one."""
 
 
 @dataclass(slots=True)
@@ -41,7 +46,7 @@ def superseded(items: Sequence[LedgerItem]) -> Superseded:
     for at, item in enumerate(said):
         now = taken_apart(item.text)
         apart.append(now)
-        if now.values:
+        if now.values and not _POINTING.match(item.text):
             near = sorted({i for word in now.words for i in by_word[word][-NEAR:]}, reverse=True)[:NEAR]
             for before in near:
                 _compare(said[before], apart[before], item, now, told)
@@ -51,13 +56,13 @@ def superseded(items: Sequence[LedgerItem]) -> Superseded:
 
 
 def _compare(old: LedgerItem, before: Said, new: LedgerItem, now: Said, told: Superseded) -> None:
-    name = (old.kind, old.key)
+    name = name_of(old)
     share = SURE if old.kind == "constraint" != new.kind else SAME
     if old.seq >= new.seq or name in told.gone or not same_matter(before, now, share):
         return
     value = changed(before, now)
     restated = not value and {v for _, v in before.values} <= {v for _, v in now.values}
     if value:
-        told.notes.setdefault((new.kind, new.key), f"was {value} until {handle(new.seq)}")
+        told.notes.setdefault(name_of(new), f"was {value} until {handle(new.seq)}")
     if value or (restated and old.kind == new.kind):
         told.gone.add(name)
