@@ -11,6 +11,7 @@ from offturn_config.policy import Policy
 from offturn_engine.compaction import NO_SECTIONS, NOTHING, Compaction
 from offturn_engine.errors import CannotFit
 from offturn_engine.formats.base import Format
+from offturn_engine.invariants import legal_cut_points
 from offturn_engine.messages import Message, RawMessage
 from offturn_engine.plan import PruneOnly, Skip, apply, emergency, plan
 from offturn_engine.render import render
@@ -36,9 +37,7 @@ def text_of(messages: Sequence[RawMessage]) -> str:
     return "\n".join(json.dumps(m, ensure_ascii=False) for m in messages)
 
 
-def compacted(
-    path: Sequence[Message], base: Compaction, fmt: Format, policy: Policy, limits: Limits
-) -> Compaction:
+def compacted(path: Sequence[Message], base: Compaction, fmt: Format, policy: Policy, limits: Limits) -> Compaction:
     """The next generation of a manual request, extractive; the base where nothing is to be done."""
     planned = plan(path, base, fmt, policy=policy, limits=limits, reason="manual")
     if isinstance(planned, Skip):
@@ -48,13 +47,11 @@ def compacted(
 
 
 def parts(path: Sequence[Message], rounds: int) -> Iterator[Sequence[Message]]:
-    """The log as it was at each of so many compactions, cut where no group is open: before human messages or at the end."""
-    starts = [i for i, m in enumerate(path) if m.origin == "human"]
+    """The log as it was at each of so many compactions, cut where no group is open."""
+    cuts = [i for i in legal_cut_points(path) if i]
     for number in range(1, rounds):
         at = len(path) * number // rounds
-        cut = min(starts, key=lambda i: abs(i - at), default=at)
-        if cut > 0:
-            yield path[:cut]
+        yield path[: min(cuts, key=lambda i: abs(i - at), default=at)]
     yield path
 
 
@@ -98,14 +95,14 @@ def scaled(policy: Policy, scale: float) -> tuple[Policy, Limits]:
             "prune.minimum_gain": int(gain * scale) if isinstance(gain, int) else gain,
         }
     )
-    return smaller, replace(limits, **{n: size if size >= UNLIMITED else int(size * scale) for n, size in sizes.items()})
+    return smaller, replace(
+        limits, **{n: size if size >= UNLIMITED else int(size * scale) for n, size in sizes.items()}
+    )
 
 
 def _made(path: Sequence[Message], fmt: Format, policy: Policy, scale: float, rounds: int) -> Made:
     smaller, limits = scaled(policy, scale)
-    record = NOTHING
-    for _, record in generations(path, fmt, smaller, limits, rounds):
-        pass
+    [*_, (_, record)] = generations(path, fmt, smaller, limits, rounds)
     shown = render(path, record, fmt)
     return Made(record, text_of(shown.messages), shown.tokens, scale)
 

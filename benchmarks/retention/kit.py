@@ -22,7 +22,8 @@ from offturn_engine.messages import Message
 
 ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".venv-bench"
-PACKAGE = "compaction-conformance-kit==0.8.0"
+PACKAGES = ("compaction-conformance-kit==0.8.0", "conpact==0.1.0")
+PEERS = ("semantic-checklist", "update-aware-checklist", "checklist-carrying", "pinned-rules", "naive-summary")
 ROUNDS = 5
 
 Figures = dict[str, Any]
@@ -55,8 +56,11 @@ def within(log: Sequence[Message], characters: int | None) -> str:
     items = ledger(log)
     if characters is None:
         return render(items, budget=10**6).text
-    texts = (render(items, budget=budget).text for budget in range(characters, -1, -1))
-    return next(text for text in texts if len(text) <= characters or not text)
+    low, high = 0, characters
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if len(render(items, budget=middle).text) <= characters else (low, middle)
+    return render(items, budget=low).text
 
 
 def runs(wanted: Sequence[Figures]) -> Iterator[Figures]:
@@ -74,8 +78,8 @@ def runs(wanted: Sequence[Figures]) -> Iterator[Figures]:
     session = Session()
     for line in child.stdout:
         told = json.loads(line)
-        if "figures" in told:
-            yield told["figures"]
+        if "figures" in told or "text" in told:
+            yield told.get("figures", told)
             continue
         session = Session() if told["round"] == 1 else session
         child.stdin.write(json.dumps({"text": session.compact(told["turns"], told["budget"])}) + "\n")
@@ -85,13 +89,15 @@ def runs(wanted: Sequence[Figures]) -> Iterator[Figures]:
 
 
 def kit_python() -> Path:
-    """The interpreter of the kit's environment, made where it is missing."""
+    """The interpreter of the environment of the kit and of `conpact`, made where it is missing."""
     python, marker = VENV / "bin/python", VENV / ".installed"
-    if not marker.exists() or marker.read_text() != PACKAGE:
-        print(f"==> installing {PACKAGE} into {VENV.name}", file=sys.stderr)
+    wanted = "\n".join(PACKAGES)
+    if not marker.exists() or marker.read_text() != wanted:
+        print(f"==> installing {' and '.join(PACKAGES)} into {VENV.name}", file=sys.stderr)
         venv.create(VENV, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", PACKAGE], check=True)
-        marker.write_text(PACKAGE)
+        # Without what they need for asking models: neither is asked for that here.
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", *PACKAGES], check=True)
+        marker.write_text(wanted)
     return python
 
 

@@ -17,7 +17,7 @@ from compaction_kit.canaries import CanaryType, seeded_canaries
 from compaction_kit.compacted import CompactedContext
 from compaction_kit.generated import build_generated_session
 from compaction_kit.runner import run_conformance
-from compaction_kit.session import SeededSession, build_seeded_session
+from compaction_kit.session import SeededSession, Turn, build_seeded_session
 
 PREFIX = re.compile(r"^(?:" + "|".join(kind.value.replace("_", " ").upper() for kind in CanaryType) + r"): ?")
 PEERS = {
@@ -75,9 +75,17 @@ def figures(name: str, seed: int | None, cap: float | None, strip: bool, rounds:
     }
 
 
+def compacted(name: str, turns: list[dict[str, str]], budget: int, rounds: int) -> str:
+    """What one of the kit's compactors makes of other turns, its own text handed back each round."""
+    now = [Turn(turn["role"], turn["text"]) for turn in turns]
+    for number in range(1, rounds + 1):
+        now = [Turn("system", PEERS[name]().compact(now, round_num=number, budget_chars=budget).text)]
+    return now[0].text
+
+
 def main() -> None:
     for wanted in json.loads(sys.stdin.readline()):
-        tell({"figures": figures(**wanted)})
+        tell({"text": compacted(**wanted)} if "turns" in wanted else {"figures": figures(**wanted)})
 
 
 main()

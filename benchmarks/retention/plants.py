@@ -176,7 +176,9 @@ def _called(values: Values, name: str, arguments: Raw, result: str) -> tuple[Raw
 
 
 def _doing(kind: str, messages: tuple[Raw, ...], needles: tuple[str, ...]) -> Plant:
-    return Plant(kind, ({"role": "user", "content": "Go on."}, *messages, {"role": "assistant", "content": "Done."}), needles)
+    return Plant(
+        kind, ({"role": "user", "content": "Go on."}, *messages, {"role": "assistant", "content": "Done."}), needles
+    )
 
 
 def _file(values: Values) -> Plant:
@@ -188,7 +190,9 @@ def _file(values: Values) -> Plant:
 def _command(values: Values) -> Plant:
     path, name = values.made("path"), values.made("word")
     failed = f"collected 9 items\nE   AssertionError: {name} is not ready\n1 failed, 8 passed\nexit code: 1"
-    return _doing("command", _called(values, "bash", {"command": f"pytest -q {path}"}, failed), (path, f"{name} is not ready"))
+    return _doing(
+        "command", _called(values, "bash", {"command": f"pytest -q {path}"}, failed), (path, f"{name} is not ready")
+    )
 
 
 def _solved(values: Values) -> Plant:
@@ -218,7 +222,9 @@ def _recent(values: Values) -> Plant:
     name, found = values.made("word"), values.made("word")
     read = _called(values, "read_file", {"path": values.made("path")}, f"def {name}(x):\n    return {found}(x) + 1")
     note = {"role": "assistant", "content": f"So {name} wraps {found}, which drops the sign."}
-    return Plant(RECENT, ({"role": "user", "content": "Have a look at it."}, *read, note), (name, found, "drops the sign"))
+    return Plant(
+        RECENT, ({"role": "user", "content": "Have a look at it."}, *read, note), (name, found, "drops the sign")
+    )
 
 
 def _todo(values: Values) -> Plant:
@@ -227,4 +233,8 @@ def _todo(values: Values) -> Plant:
         {"content": f"remove the {done} shim", "status": "completed"},
         {"content": f"port the {left} adapter", "status": "in_progress"},
     ]
-    return _doing("to-do item", _called(values, "TodoWrite", {"todos": items}, "Todos have been modified."), (f"port the {left} adapter",))
+    return _doing(
+        "to-do item",
+        _called(values, "TodoWrite", {"todos": items}, "Todos have been modified."),
+        (f"port the {left} adapter",),
+    )

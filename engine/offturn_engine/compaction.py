@@ -180,7 +180,6 @@ class Compaction(Record):
     )
     at: int = 0  # ms since the epoch, by the store's clock
 
-
     @property
     def facts(self) -> tuple[LedgerItem, ...]:
         """All of the ledger, ordered by seq as far as it was stored so."""

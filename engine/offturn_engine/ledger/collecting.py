@@ -10,7 +10,8 @@ from offturn_engine.compaction import LedgerItem
 from offturn_engine.groups import pair
 from offturn_engine.handles import handle
 from offturn_engine.ledger.identifiers import identifiers
-from offturn_engine.ledger.joining import SEPARATOR, settled
+from offturn_engine.ledger.joining import settled
+from offturn_engine.ledger.ranking import SEPARATOR
 from offturn_engine.ledger.stated import statements
 from offturn_engine.ledger.todos import todos
 from offturn_engine.messages import Message, ToolCallPart, ToolResultPart
@@ -50,7 +51,9 @@ class _Found:
         """The same call works now; what was changed last since the error is told as what resolved it."""
         told = f"gone{SEPARATOR}{source}"
         if self.change and self.change.seq > error.seq:
-            told += f"{SEPARATOR}after {self.change.key} was {self.change.text.split(' ', 1)[0]}, {handle(self.change.seq)}"
+            told += (
+                f"{SEPARATOR}after {self.change.key} was {self.change.text.split(' ', 1)[0]}, {handle(self.change.seq)}"
+            )
         return error.model_copy(update={"text": told})
 
 

@@ -18,7 +18,7 @@ RESULT_LOOKED = 1_500  # characters of a result, from its start and from its end
 LONGEST = 200
 
 FAMILIES: Mapping[str, str] = {
-    "url": r"\bhttps?://[^\s<>\"'`\\，。）)\]}]{4,200}",
+    "url": r"\bhttps?://[^\s<>\"'`\\\uff0c。\uff09)\]}]{4,200}",
     "commit": r"(?<![\w-])(?=[0-9a-f]{0,39}\d)(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}(?![\w-])",
     "branch": r"(?:(?<=\bbranch )|(?<=\bcheckout )|(?<=\bcheckout -b )|(?<=\bswitch )|(?<=\bswitch -c )|(?<=\bmerge )|(?<=\brebase )|(?<=\borigin )|(?<=\borigin/)|(?<=\brama )|(?<=分支 )|(?<=分支))"
     r"[`'\"]?(?:[A-Za-z0-9][\w.]{0,60}[/-][\w./-]{1,80}|main|master|develop)\b"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Literal, TypeAlias
 
-from offturn_engine.compaction import LedgerItem
+from offturn_engine.compaction import FactKind, LedgerItem
 from offturn_engine.constraints import LONGEST, constraints
 from offturn_engine.ledger import statement_rules as rules
 from offturn_engine.ledger.values import Said, taken_apart
@@ -22,7 +23,7 @@ LONGEST_TITLE = 60
 LONGEST_SETTING = 120
 LONGEST_VALUE = 240  # characters of a sentence that is kept for a value in it
 
-Kind = str
+Kind: TypeAlias = FactKind | Literal[""]
 
 
 def _compiled(table: Mapping[str, tuple[str, ...]]) -> re.Pattern[str]:
@@ -109,5 +110,5 @@ def _tells_a_value(plain: str, said: Said, *, human: bool) -> bool:
     return len(plain) <= LONGEST_SETTING and _SET.search(plain) is not None and bool(said.words)
 
 
-def _item(kind: Kind, sentence: str, seq: int) -> LedgerItem:
-    return LedgerItem(kind=kind, key=" ".join(sentence.lower().split()), text=sentence, seq=seq)  # type: ignore[arg-type]
+def _item(kind: FactKind, sentence: str, seq: int) -> LedgerItem:
+    return LedgerItem(kind=kind, key=" ".join(sentence.lower().split()), text=sentence, seq=seq)

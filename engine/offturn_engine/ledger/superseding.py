@@ -24,7 +24,6 @@ SURE = 0.6
 """Words in common with what replaces a constraint and is none itself."""
 
 
-
 _POINTING = re.compile(r"(?i)^(?:it|this|that|these|those|here|there|es|esto|eso|aquí|这|這|那)\b")
 """What such a sentence speaks of is in another one."""
 

@@ -22,13 +22,13 @@ _DAYS = (
 )
 
 SHAPES: Mapping[str, str] = {
-    "url": r"\b[a-z][a-z0-9+.-]{1,10}://[^\s<>\"'`，。）)]{3,200}",
+    "url": r"\b[a-z][a-z0-9+.-]{1,10}://[^\s<>\"'`\uff0c\u3002\uff09)]{3,200}",
     "email": r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}\b",
     "reference": r"\b(?i:id|code|number|reference|confirmation|tracking)\b(?i: is|:)? [*`'\"#]{0,3}(?=[A-Z0-9_-]{0,20}[A-Z0-9])[A-Z0-9][A-Z0-9_-]{4,20}\b",
     "quoted": r"`[^`\n]{1,80}`|\u201c[^\u201d\n]{1,60}\u201d|\u300c[^\u300d\n]{1,60}\u300d|\u00ab[^\u00bb\n]{1,60}\u00bb|(?<!\w)\"[^\"\n]{1,60}\"",
     "money": r"[$€£¥\uffe5]\s?\d[\d.,]{0,15}\d?(?:\s?(?:k|m|million|thousand)\b)?|\b\d[\d.,]{0,15}\s?(?i:usd|eur|gbp|cny|rmb|dollars?|euros?|d[oó]lares)\b|\d[\d.,]{0,15}\s?(?:元|美元|欧元|块|塊)",
-    "date": r"\b\d{4}[-/]\d{1,2}[-/]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b(?i:(?:%s))\s\d{1,2}\b|\b\d{1,2}\s(?:de\s)?(?i:(?:%s))\b|(?:\d{2,4}年)?\d{1,2}月\d{1,2}[日号號]"
-    % (_MONTHS, _MONTHS),
+    "date": r"\b\d{4}[-/]\d{1,2}[-/]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|(?:\d{2,4}年)?\d{1,2}月\d{1,2}[日号號]"
+    rf"|\b(?i:{_MONTHS})\s\d{{1,2}}\b|\b\d{{1,2}}\s(?:de\s)?(?i:{_MONTHS})\b",
     "weekday": rf"\b(?i:{_DAYS})s?\b|(?:星期|周|週|礼拜|禮拜)[一二三四五六日天]",
     "time": r"\b\d{1,2}:\d{2}(?::\d{2})?\b(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b",
     "part": r"(?i:\b\d{1,4} (?:of|de|out of|/) \d{1,4}\b)|第\d{1,4}",
@@ -36,6 +36,7 @@ SHAPES: Mapping[str, str] = {
     "percent": r"\d[\d.,]{0,10}\s?%",
     "issue": r"(?<![\w&])#\d{1,7}\b",
     "address": r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b|\b(?i:port|puerto)\s\d{2,5}\b|端口\s?\d{2,5}|\blocalhost:\d{2,5}\b",
+    "host": r"\b(?:[a-z0-9-]{1,63}\.){1,5}(?:com|net|org|io|dev|app|ai|co|de|es|cn|eu|uk|internal|local|lan|cloud|test)\b(?::\d{2,5})?",
     "hash": r"\b(?=[0-9a-f]{0,39}\d)(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}\b",
     "path": r"(?<![\w/])(?:~?/|\.{1,2}/)?[\w.@+-]{1,80}(?:/[\w.@+-]{1,80}){1,12}/?|\b[\w-]{1,60}\.(?:py|js|tsx?|jsx|go|rs|java|rb|php|c|h|cpp|cs|md|rst|txt|json|ya?ml|toml|ini|cfg|sh|sql|html?|css|csv|log|lock|env|xml|conf)\b",
     "code": r"\b(?!\d{1,6}-?[a-z]{1,12}\b)(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Za-z])[A-Za-z0-9]{1,30}(?:[-_][A-Za-z0-9]{1,30}){0,6}\b",
@@ -49,7 +50,7 @@ SHAPES: Mapping[str, str] = {
 WEAK = frozenset({"number", "path", "quoted", "time", "percent", "capitals", "symbol"})
 """Shapes that a sentence of anything may hold; they alone make no statement worth keeping."""
 
-SURE = frozenset({"url", "email", "reference", "money", "date", "issue", "address", "hash", "code"})
+SURE = frozenset({"url", "email", "reference", "money", "date", "issue", "address", "host", "hash", "code"})
 """Shapes for which also what the agent tells is kept."""
 
 _SHAPE = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in SHAPES.items()))
@@ -58,20 +59,22 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
 STEM = 5
 SAME = 0.4  # of the words of two sentences, in common
 
-_STOP = frozenset(
-    """
-    a an the this that these those of to in on at by for from with without and or nor but not no never ever always only just
-    is are was were be been being am it its he she they them their we us our you your yours i me my mine who whom which what
-    when where why how if then else so as than too very may might must shall should can could will would do does did done
-    has have had having let lets please now later after before until while during under over into onto about above below up
-    out user users customer client all any each user users customer client every some none nobody anyone anybody everyone someone both either neither one ones other another same
-    such per there here also again still yet more most less least own need needs needed want wants get gets got go goes
-    make makes made use uses used using keep keeps kept stay stays circumstances ok okay actually currently current instead
-    el la los las un una unos unas de del al en con sin por para y o u ni pero no nunca siempre solo sólo es son está están
-    fue era ser estar hay lo le les se su sus mi mis tu tus que qué quien cual como cuando donde si más menos muy ya también
-    todo toda todos todas cada este esta estos estas ese esa eso debe deben debes usar usa usamos ahora antes después
-    """.split()
-)
+EMPTY_WORDS = """
+a an the this that these those of to in on at by for from with without and or nor but not no never ever always only
+just is are was were be been being am it its he she they them their we us our you your yours i me my mine who whom
+which what when where why how if then else so as than too very may might must shall should can could will would do
+does did done has have had having let lets please now later after before until while during under over into onto about
+above below up out user users customer client all any each every some none nobody anyone anybody everyone someone both
+either neither one ones other another same such per there here also again still yet more most less least own need
+needs needed want wants get gets got go goes make makes made use uses used using keep keeps kept stay stays
+circumstances ok okay actually currently current instead el la los las un una unos unas de del al en con sin por para
+y o u ni pero nunca siempre solo sólo es son está están fue era ser estar hay lo le les se su sus mi mis tu tus que
+qué quien cual como cuando donde si más menos muy ya también todo toda todos todas cada este esta estos estas ese esa
+eso debe deben debes usar usa usamos ahora antes después
+"""
+"""Words that say nothing of what a sentence is about: English, Spanish."""
+
+_STOP = frozenset(EMPTY_WORDS.split())
 _STOP_CJK = re.compile(
     r"[的了是在为為和与與把被请請要不必须須应應该該会會都就也還还这這那个個我你他她它们們用只将將已从從到时時]"
 )
@@ -103,7 +106,7 @@ def taken_apart(sentence: str) -> Said:
     at = 0
     for match in _SHAPE.finditer(text):
         shape = match.lastgroup or ""
-        values.append((shape, match[0].strip(" .,;:`\"\u201c\u201d\u300c\u300d")))
+        values.append((shape, match[0].strip(' .,;:`"\u201c\u201d\u300c\u300d')))
         rest.append(text[at : match.start()])
         at = match.end()
     rest.append(text[at:])
