@@ -55,7 +55,7 @@ SAID: Mapping[str, tuple[str, ...]] = {
         "The {word} check is still failing and needs to be looked at.",
         "Queda pendiente revisar el módulo {word}.",
         "下一步是迁移 {word} 模块。",
-        "TODO: rename the {word} endpoint.",
+        "To do: rename the {word} endpoint.",
     ),
     "value": (
         "The staging host is {host}.",
