@@ -6,6 +6,7 @@ major are ignored.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,6 +29,11 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+FactKind = Literal[
+    "file", "command", "error", "constraint", "call", "preference", "decision", "next", "value", "todo", "identifier"
+]
+
+
 class LedgerItem(Record):
     """One fact taken from the transcript by code.
 
@@ -35,7 +41,7 @@ class LedgerItem(Record):
     earlier one. `text` is the line shown after the key; `seq` is where it was last seen.
     """
 
-    kind: Literal["file", "command", "error", "constraint", "call"]
+    kind: FactKind
     key: str
     text: str
     seq: int
@@ -147,7 +153,8 @@ class Compaction(Record):
     edits: tuple[Edit, ...] = ()  # of visible messages only
     summary: str = ""  # the whole text of the summary message; "" where nothing is covered
     sections: Sections = Sections()
-    ledger: tuple[LedgerItem, ...] = ()
+    ledger: tuple[LedgerItem, ...] = ()  # of the kinds that every release of this major knows
+    stated: tuple[LedgerItem, ...] = ()  # of the other kinds: who does not know them passes them over
     human: tuple[HumanItem, ...] = ()  # every human message of the covered ranges
     placement: Placement = "first"  # where the summary stands among the covered messages
     replay: int | None = None  # seq of the covered, unanswered human message shown right after the summary
@@ -172,6 +179,24 @@ class Compaction(Record):
         default_factory=dict, description="what gave way so that the view fits, counted"
     )
     at: int = 0  # ms since the epoch, by the store's clock
+
+    @property
+    def facts(self) -> tuple[LedgerItem, ...]:
+        """All of the ledger, ordered by seq as far as it was stored so."""
+        return tuple(sorted((*self.ledger, *self.stated), key=lambda item: item.seq))
+
+
+FIRST_KINDS: frozenset[FactKind] = frozenset({"file", "command", "error", "constraint", "call"})
+"""Kinds of `Compaction.ledger`: a reader of an older release refuses a record with any other there."""
+
+
+def stored(facts: Iterable[LedgerItem]) -> dict[str, tuple[LedgerItem, ...]]:
+    """The fields of a compaction that hold these facts."""
+    every = tuple(facts)
+    return {
+        "ledger": tuple(item for item in every if item.kind in FIRST_KINDS),
+        "stated": tuple(item for item in every if item.kind not in FIRST_KINDS),
+    }
 
 
 NOTHING = Compaction()

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from offturn_engine.sentences import sentences, spoken
+
 LONGEST = 800  # characters of a sentence; a longer one is a paste, of which single clauses may count
 MOST = 200  # constraints taken from one message
-LOOKED = 100_000  # characters of a message that are looked at from its start, and as many from its end
 
 _MANNER = (
     r"(?:every|each|all|any|always|at all times|metric|imperial|units?|style|terse|short|brief"
@@ -37,7 +38,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
         r"^(?:please )?(?:and )?(?:only|just)\b|\bonly (?:use|run|touch|edit|change|write|read|answer|reply|work|in|after|when|if|the|with|on|from)\b",
         r"\b(?:use|run|touch|edit|change|write|read|answer|reply|work|allowed|and|but|please) only\b",
         r"\b(?:at (?:most|least) (?:\d{1,9}|a\b|one|two|three|half)|no (?:more|less|fewer|later|earlier) than|up to \d{1,9}|not (?:more|less) than|instead of|rather than)\b",
-        r"\b(?:from now on|going forward|in (?:all|every) (?:future|repl|answer|commit|file|case)|as a rule|under no circumstances)\b",
+        r"\b(?:from now on|going forward|in (?:all|every) (?:future|repl|answer|commit|file|case)|as a rule|under no circumstances|without exceptions?|no exceptions)\b",
         r"^(?:please )?(?:whenever|every time|each time|for (?:every|each|all)|in (?:every|each|all)|before (?:you|any|every|each)|after (?:you|any|every|each)|unless)\b",
         r"^(?:please )?(?:when|if) (?:you|i|we|a|an|any|there|something|the (?:user|customer|tests?|build))\b",
         rf"^(?:please )?{_ORDER}\b.{{0,80}}?\b{_MANNER}\b",
@@ -45,13 +46,18 @@ CUES: Mapping[str, tuple[str, ...]] = {
         r"^(?:and |but |also )?no (?!problem|worries|idea|longer|need|thanks|one\b|wonder|matter|luck|funciona|tengo|entiendo|puedo|hay\b|es\b|est\u00e1|s\u00e9|me\b|se\b|lo\b)[a-z]",
         r"^(?:constraint|preference|rule|requirement|important|convention|policy|safety|limit|note|goal|decision)s?(?: \w{1,20})?: {0,4}\S",
         r"\bI (?:prefer|expect you to|insist)\b",
-        r"\b(?:is|are|stays?) (?:frozen|read[- ]only|off)\b",
+        r"\b(?:before|whenever|until|unless) (?:you|each|every|any)\b|\b(?:after|before|with|for|in|on|to|of) (?:each|every|any)\b|\bone .{1,30} at a time\b",
+        r"^(?:each|every|any|all|everything|anything|nothing|nobody|no one)\b.{1,80}?\b(?:goes?|gets?|comes?|has to|have to|needs?|belongs?|stays?|starts?|ends?|runs?|leaves?|is|are)\b",
+        r"^(?:please )?(?:leave|keep)\b.{1,80}?\b(?:as (?:it|they|is|are)\b|alone|untouched|intact|unchanged|private|secret|confidential|to yourself|out of|away from|below|under|above|within)",
+        r"^(?:please )?(?:ask|check with|consult|tell|warn|notify|wait for) (?:me|us|for)\b",
+        r"\b(?:is|are|stays?|remains?) (?:frozen|read[- ]only|off|between|private|secret|confidential|untouched|internal|within)\b",
     ),
     "Spanish": (
-        r"\b(?:nunca|siempre|jamás|debes?|deben|debéis|debería[ns]?|prohibid[oa]s?|obligatori[oa]s?|únicamente|solamente|sólo)\b",
+        r"\b(?:nunca|siempre|jamás|debes?|deben|debéis|debería[ns]?|prohibid[oa]s?|obligatori[oa]s?|únicamente|solamente|sólo|sin excepción)\b",
         r"\b(?:tienes? que|tienen que|hay que|evita[rd]?|asegúra(?:te|os)|ni se te ocurra|a partir de ahora|como (?:máximo|mínimo)|en lugar de|en vez de)\b",
         r"(?:^|[,;:] |\b(?:y|pero|favor|favor,) )no (?:(?:me|te|lo|la|los|las|se|le|les) )?\w{2,20}(?:es|as|éis|áis|en|an)\b",
         r"^(?:por favor,? )?(?:solo|cada vez que|cuando|en cada|en todos?|antes de|después de|usa|utiliza|escribe|responde|contesta|termina|empieza|acaba|mantén|recuerda)\b",
+        r"\b(?:antes|después|dentro|fuera|al final) de (?:cada|cualquier|tod[oa]s)\b|\b(?:cada vez|en cada|con cada|para cada|a la vez)\b|^(?:cada|todo|toda|todos|todas|nada|nadie)\b|^(?:deja|mantén|guarda)\b.{1,60}\b(?:como está|intact[oa]|en secreto|fuera de)\b|^(?:pregúntame|consúltame|avísame|espera)\b",
         r"\bsin \w{2,20}[aei]r(?:l[aeo]s?)?\b",
         r"^(?:regla|restricción|requisito|preferencia|importante|nota)s?: {0,4}\S",
     ),
@@ -73,19 +79,10 @@ HEADING = re.compile(
 """A line that makes the list under it constraints."""
 
 _CUES = tuple(re.compile("|".join(cues), re.IGNORECASE) for cues in CUES.values())
-_BULLET = re.compile(r"\s{0,40}(?:[-*•+\u2013]|\(?\d{1,3}[.):、]|\(?[a-z][.)])\s{1,8}(?:\[[ x]\]\s{1,4})?")
-_END = re.compile(r"(?<![.!?])[.!?]+[\"'”\u2019)\]]{0,3}(?=\s)|[。\uff01\uff1f\uff1b]+[”\u2019」\uff09]?")
 _CLAUSE = re.compile(r"[,;:\uff0c\uff1b\uff1a](?:\s|(?<=[\uff0c\uff1b\uff1a]))|\s[-\u2013—]\s")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nr|dr|mr|mrs|ms|st|p|ej|sr|sra)|\b[a-z])\.$", re.IGNORECASE
-)
 _REQUEST = re.compile(
     r"(?i)\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bpor favor\b|\b(?:puedes|podr\u00edas|pod\u00e9is)\b|请|請|能不能|可以|可不可以"
 )
-_LOG = re.compile(
-    r"^(?:(?:[A-Za-z_]\w{0,60}\.){0,6}\w{0,60}(?:Error|Exception|Warning)\b.{0,3}:|[\[{][\"{]|File \"|at \S+\(|\d{4}-\d\d-\d\d[T ]\d\d:)"
-)
-_FENCE = ("```", "~~~")
 
 
 def constraints(text: str) -> list[str]:
@@ -94,7 +91,7 @@ def constraints(text: str) -> list[str]:
     Code blocks, quoted log lines and plain questions hold none.
     """
     found: dict[str, None] = {}
-    for sentence in _stated(text if len(text) <= 2 * LOOKED else f"{text[:LOOKED]}\n{text[-LOOKED:]}"):
+    for sentence in _stated(text):
         found[sentence] = None
         if len(found) == MOST:
             break
@@ -102,34 +99,16 @@ def constraints(text: str) -> list[str]:
 
 
 def _stated(text: str) -> Iterator[str]:
-    fenced = listing = False
-    for line in text.split("\n"):
-        bare = line.strip()
-        if bare.startswith(_FENCE):
-            fenced = not fenced
-        if fenced or not bare or bare.startswith(_FENCE) or _LOG.match(bare):
+    listing = False
+    for line in spoken(text):
+        if listing and line.bullet and len(line.body) <= LONGEST:
+            yield line.body
             continue
-        bullet = _BULLET.match(line)
-        body = line[bullet.end() :].strip() if bullet else bare
-        if listing and bullet and len(body) <= LONGEST:
-            yield body
-            continue
-        spoken = sentences(body)
-        stated = [s for sentence in spoken for s in _constraining(sentence)]
+        said = sentences(line.body)
+        stated = [s for sentence in said for s in _constraining(sentence)]
         yield from stated
-        heads = bool(stated) and bare.endswith((":", "\uff1a"))
-        listing = heads or (bool(spoken) and len(spoken[-1]) <= 120 and HEADING.match(spoken[-1]) is not None)
-
-
-def sentences(line: str) -> list[str]:
-    """The sentences of one line, each a substring of it; no break after an abbreviation."""
-    found, start = [], 0
-    for end in _END.finditer(line):
-        if not _ABBREVIATION.search(line[max(start, end.end() - 12) : end.end()]):
-            found.append(line[start : end.end()].strip())
-            start = end.end()
-    rest = line[start:].strip()
-    return [*found, rest] if rest else found
+        heads = bool(stated) and line.bare.endswith((":", "\uff1a"))
+        listing = heads or (bool(said) and len(said[-1]) <= 120 and HEADING.match(said[-1]) is not None)
 
 
 def _constraining(sentence: str) -> Iterator[str]:

@@ -27,11 +27,12 @@ from offturn_engine.compaction import (
     Sections,
     Spent,
     SummaryRole,
+    stored,
 )
 from offturn_engine.formats.base import Format
 from offturn_engine.human import human_items
 from offturn_engine.human import render as render_human
-from offturn_engine.ledger import bounded, ledger, merge
+from offturn_engine.ledger import bounded, in_use, ledger, merge
 from offturn_engine.ledger import render as render_ledger
 from offturn_engine.messages import Edit, Message
 from offturn_engine.ranges import Ranges, contains, label, union
@@ -92,6 +93,7 @@ class Account:
     split: Split | None
     facts: tuple[LedgerItem, ...]
     human: tuple[HumanItem, ...]
+    used: frozenset[tuple[str, str]] = frozenset()  # the facts that what stays visible speaks of
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +110,10 @@ def account(draft: Draft) -> Account:
     """Ledger and human messages of all that the draft covers."""
     base, covered = draft.base, covered_by(draft)
     fresh = [m for m in draft.path if contains(covered, m.seq) and not contains(base.covered, m.seq)]
-    facts = bounded(merge(base.ledger, ledger(fresh))) if fresh else base.ledger
+    facts = bounded(merge(base.facts, ledger(fresh))) if fresh else base.facts
     human = tuple(item for item in human_items(draft.path) if contains(covered, item.seq))
-    return Account(draft.split, facts, human)
+    stays = [m for m in draft.path if not contains(covered, m.seq) and m.role != "system"]
+    return Account(draft.split, facts, human, in_use(facts, stays))
 
 
 def covered_by(draft: Draft) -> Ranges:
@@ -135,7 +138,7 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     skip = () if bare.replay is None else (bare.replay,)
     order, measure = draft.human_rules.order, draft.measure
     block = render_human(told.human, budget=_block_budget(draft), skip=skip, order=order, measure=measure)
-    listed = render_ledger(told.facts, budget=draft.ledger_budget, measure=measure)
+    listed = render_ledger(told.facts, budget=draft.ledger_budget, used=told.used, measure=measure)
     sections = draft.sections if draft.sections.titles else draft.base.sections
     audit = Audit(
         kept=listed.kept,
@@ -147,7 +150,7 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     in_section = draft.human_rules.placement == "section"
     summary = _text(label(bare.covered), sections, listed.text, block.text, in_section) if bare.covered else ""
     summary = f"{draft.lead_in}\n\n{summary}" if draft.lead_in and summary else summary
-    told_of = {"summary": summary, "sections": sections, "ledger": told.facts, "human": told.human, "audit": audit}
+    told_of = {"summary": summary, "sections": sections, "human": told.human, "audit": audit, **stored(told.facts)}
     record = bare.model_copy(update=told_of)
     rendering = render(draft.path, record, draft.fmt)
     after = rendering.tokens

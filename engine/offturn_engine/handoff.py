@@ -27,7 +27,7 @@ NOTHING_OPEN = "None: the last request was answered."
 def briefing(path: Sequence[Message], base: Compaction, *, human_budget: int, ledger_budget: int) -> str:
     """The text. Budgets in estimate units bound facts and human words; the open request is whole, whatever its size."""
     fresh = [message for message in path if not contains(base.covered, message.seq)]
-    facts = render_ledger(bounded(merge(base.ledger, ledger(fresh))), budget=ledger_budget)
+    facts = render_ledger(bounded(merge(base.facts, ledger(fresh))), budget=ledger_budget)
     asked = last_unanswered(path)
     waiting = path[asked] if asked is not None else None
     skip = () if waiting is None else (waiting.seq,)

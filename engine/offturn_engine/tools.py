@@ -251,17 +251,23 @@ def _first(call: ToolCallPart, keys: list[str]) -> str:
 
 
 def _range(call: ToolCallPart) -> str:
+    lines = line_range(call)
+    return f":{lines}" if lines else ""
+
+
+def line_range(call: ToolCallPart) -> str:
+    """The lines a call asks for: `10-50`, `10-` where it names no end; "" where it asks for all."""
     arguments = arguments_of(call)
     view = arguments.get("view_range")
     if isinstance(view, list) and len(view) == 2 and all(isinstance(n, int) for n in view):
-        return f":{view[0]}-{view[1]}" if view[1] >= 0 else f":{view[0]}-"
+        return f"{view[0]}-{view[1]}" if view[1] >= 0 else f"{view[0]}-"
     start = next((arguments[k] for k in ("offset", "start_line", "startLine", "line") if k in arguments), None)
     count, end = arguments.get("limit"), arguments.get("end_line", arguments.get("endLine"))
     if not isinstance(start, int) or isinstance(start, bool):
         return ""
     if isinstance(count, int):
         end = start + count - 1
-    return f":{start}-{end}" if isinstance(end, int) else f":{start}-"
+    return f"{start}-{end}" if isinstance(end, int) else f"{start}-"
 
 
 def _search(call: ToolCallPart) -> str:

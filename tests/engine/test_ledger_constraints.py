@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offturn_engine.constraints import LONGEST, MOST, constraints, sentences
+from offturn_engine.constraints import LONGEST, MOST, constraints
+from offturn_engine.sentences import sentences
 
 STATED = """
 Never touch config.py.

@@ -1,0 +1,170 @@
+"""What survives: every figure of the retention benchmark, with its seeds.
+
+    python -m benchmarks.retention [--quick]
+
+Needs a package index the first time (`.venv-bench`), and ../shared/transcripts for what is recorded. The last line
+tells how many of the bars are reached; exit 1 where one is not. `--quick` takes fewer seeds and transcripts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.retention import generations, kit, presets, side_constraints
+
+TUNED_KIT, REPORTED_KIT = range(1001, 1013), range(1, 13)
+TUNED, REPORTED = range(501, 504), range(601, 607)
+RECORDED = (("inspect_browser.json", 701), ("openhands_mswe_1.json", 702), ("swesmith_adp_4.json", 703))
+SHARES = (0.10, 0.20)
+ROUNDS = 3
+SEED = 31
+
+
+@dataclass(slots=True)
+class Bars:
+    """The bars of the issue, as they are met."""
+
+    reached: list[bool] = field(default_factory=list)
+
+    def line(self, held: bool, text: str) -> str:
+        self.reached.append(held)
+        return f"  {'reached' if held else 'MISSED '}  {text}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run all, print all."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.retention", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer seeds and transcripts")
+    quick = parser.parse_args(arguments).quick
+    bars = Bars()
+    for part in (kit_corpus, kit_seeded, fifteen, ten_generations, equal_tokens):
+        for line in part(bars, quick):
+            print(line, flush=True)
+    print(f"{sum(bars.reached)} of {len(bars.reached)} reached")
+    return 0 if all(bars.reached) else 1
+
+
+def kit_corpus(bars: Bars, quick: bool) -> Iterator[str]:
+    """The kit's generated corpus, with and without the types it writes before planted sentences."""
+    yield f"{kit.PACKAGES[0]}, generated corpus, {kit.ROUNDS} rounds, survival after the last; no model"
+    yield f"  seeds used while tuning {_span(TUNED_KIT)}, reported {_span(REPORTED_KIT)}"
+    reported: dict[float, float] = {}
+    for cap in (0.2, 0.3):
+        for told, seeds in (("tuned", TUNED_KIT), ("reported", REPORTED_KIT)):
+            shown = []
+            for strip in (True, False):
+                share, inside = _survival("offturn", seeds, cap, strip=strip)
+                shown.append(
+                    f"{'stripped' if strip else 'with types'} {share:.1f} %{'' if inside else ' OVER THE CAP'}"
+                )
+                if told == "reported" and strip:
+                    reported[cap] = share if inside else 0.0
+            yield f"  offturn at {cap:.0%}, {told:8}: {', '.join(shown)}"
+        for peer in kit.PEERS[: 2 if quick else None]:
+            figures = [_survival(peer, REPORTED_KIT, cap, strip=strip)[0] for strip in (True, False)]
+            yield f"  {peer} at {cap:.0%}, reported: stripped {figures[0]:.1f} %, with types {figures[1]:.1f} %"
+    yield bars.line(reported[0.2] >= 80, f"at least 80 % at a 20 % cap, types stripped: {reported[0.2]:.1f} %")
+    yield bars.line(reported[0.3] >= 97, f"at least 97 % at a 30 % cap, types stripped: {reported[0.3]:.1f} %")
+
+
+def _survival(compactor: str, seeds: Sequence[int], cap: float, *, strip: bool) -> tuple[float, bool]:
+    found = list(kit.runs(kit.want(compactor, seeds, cap, strip=strip)))
+    share = 100 * sum(f["kept"][-1] for f in found) / sum(f["of"] for f in found)
+    return share, all(f["within"] for f in found)
+
+
+def kit_seeded(bars: Bars, _: bool) -> Iterator[str]:
+    """The kit's scripted session: every type, every round."""
+    yield "the kit's seeded check (one scripted session), types stripped"
+    for cap in (None, 0.3):
+        [found] = kit.runs(kit.want("offturn", [None], cap, strip=True))
+        worst = {kind: min(r[kind] for r in found["types"]) for kind in found["types"][0]}
+        cliff = len(set(found["kept"])) > 1
+        name = "no cap" if cap is None else f"{cap:.0%} cap"
+        yield f"  {name}: " + ", ".join(f"{kind} {100 * share:.0f} %" for kind, share in worst.items())
+        yield bars.line(
+            min(worst.values()) >= 0.9 and not cliff,
+            f"{name}: no type below 90 % (least {100 * min(worst.values()):.0f} %), {'a' if cliff else 'no'} cliff over {kit.ROUNDS} rounds",
+        )
+
+
+def fifteen(bars: Bars, quick: bool) -> Iterator[str]:
+    """Fifteen side constraints at three places of each haystack."""
+    sets = {"ours": side_constraints.ours(), "published with conpact": side_constraints.published(kit.kit_python())}
+    for name, constraints in sets.items():
+        yield f"fifteen side constraints, {name}, at {side_constraints.RATIO:.0f}x or more; seed {SEED}"
+        for kept in side_constraints.kept(constraints, SEED, quick=quick):
+            held = not kept.lost and kept.ratio >= side_constraints.RATIO
+            yield bars.line(
+                held, f"{kept.where}, {kept.place}: {kept.of - len(kept.lost)}/{kept.of} at {kept.ratio:.1f}x"
+            )
+
+
+def ten_generations(bars: Bars, quick: bool) -> Iterator[str]:
+    """Generation after generation over the large transcripts."""
+    yield f"{generations.GENERATIONS} compactions in a row, policy balanced without a model"
+    for name, path, fmt in generations.large(quick=quick):
+        made = list(generations.run(path, fmt))
+        yield f"  {name}, {len(path)} messages: share of all facts in the view " + " ".join(
+            f"{g.share:.2f}" for g in made
+        )
+        yield f"    tokens {' '.join(str(g.tokens) for g in made)}, target {made[0].target}"
+        must = all(g.must_kept == g.must for g in made)
+        yield bars.line(
+            must,
+            f"constraints, open items, last states of files in all: {made[-1].must_kept}/{made[-1].must} at the end",
+        )
+        lost = sum(len(g.lost) for g in made)
+        yield bars.line(
+            lost == 0, f"lost {lost}, by handle only {made[-1].recoverable} of {made[-1].must + made[-1].others}"
+        )
+        yield bars.line(all(g.tokens <= g.target for g in made), f"under target: at most {max(g.tokens for g in made)}")
+
+
+def equal_tokens(bars: Bars, quick: bool) -> Iterator[str]:
+    """Planted facts, every preset at equal tokens, and peers within as many characters."""
+    seeds = REPORTED[:2] if quick else REPORTED
+    cases = [presets.generated(seed) for seed in seeds]
+    cases += [case for file, seed in RECORDED if (case := presets.recorded(file, seed)) is not None]
+    yield f"planted facts, {ROUNDS} rounds, mean of the kinds; seeds used while tuning {_span(TUNED)}"
+    yield f"  reported: {', '.join(case.name for case in cases)}"
+    for share in SHARES:
+        yield f"  views of at most {share:.0%} of the tokens"
+        scores = dict(presets.scored(cases, share, ROUNDS))
+        for name, score in scores.items():
+            kinds = ", ".join(f"{kind} {score.kept[kind]}/{n}" for kind, n in score.planted.items())
+            odd = f", {score.forced} by the emergency view" if score.forced else ""
+            odd += f", {score.failed} not at all" if score.failed else ""
+            yield f"    {name:20} {100 * score.share:5.1f} %  {score.tokens:>6,} tokens, {score.stale} stale{odd}: {kinds}"
+        for peer in kit.PEERS[: 2 if quick else None]:
+            yield f"    {peer:24} {100 * _peer(peer, cases, share).share:5.1f} %  (the kit's)"
+        others = {name: score.share for name, score in scores.items() if name != "balanced"}
+        best = max(others, key=lambda name: others[name])
+        ours = scores["balanced"].share
+        yield bars.line(
+            ours > others[best],
+            f"balanced {100 * ours:.1f} % beats every other preset, the best is {best} with {100 * others[best]:.1f} %",
+        )
+
+
+def _peer(name: str, cases: Sequence[presets.Case], share: float) -> presets.Score:
+    wanted = []
+    for case in cases:
+        turns = presets.said(case)
+        budget = int(share * sum(len(turn["text"]) for turn in turns))
+        wanted.append({"name": name, "turns": turns, "budget": budget, "rounds": ROUNDS})
+    score = presets.Score()
+    for case, made in zip(cases, kit.runs(wanted), strict=True):
+        presets.count(score, case, made["text"])
+    return score
+
+
+def _span(seeds: range) -> str:
+    return f"{seeds[0]}-{seeds[-1]}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

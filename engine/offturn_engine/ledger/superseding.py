@@ -1,0 +1,67 @@
+"""Superseding: of two statements about the same thing with different values, the later one holds.
+
+Nothing is forgotten for that: it is told when facts are shown. The later one says what it was before and until when;
+the earlier one is the first to be left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from offturn_engine.compaction import LedgerItem
+from offturn_engine.handles import handle
+from offturn_engine.ledger.ranking import Name, name_of
+from offturn_engine.ledger.values import SAME, Said, changed, same_matter, taken_apart
+
+STATEMENTS = frozenset({"constraint", "preference", "value", "next", "decision"})
+COMPARED = 400  # the newest statements, which are compared with each other
+NEAR = 30  # earlier statements with a word in common that each is compared with
+
+SURE = 0.6
+"""Words in common with what replaces a constraint and is none itself."""
+
+
+_POINTING = re.compile(r"(?i)^(?:it|this|that|these|those|here|there|es|esto|eso|aquí|这|這|那)\b")
+"""What such a sentence speaks of is in another one."""
+
+
+@dataclass(slots=True)
+class Superseded:
+    """gone: (kind, key) of statements that a later one replaces; notes: what the later one tells of that."""
+
+    gone: set[Name] = field(default_factory=set)
+    notes: dict[Name, str] = field(default_factory=dict)
+
+
+def superseded(items: Sequence[LedgerItem]) -> Superseded:
+    """Which of the facts no longer hold. Linear: each statement is compared with the newest of those that share a word."""
+    told = Superseded()
+    said = sorted((i for i in items if i.kind in STATEMENTS), key=lambda i: i.seq)[-COMPARED:]
+    by_word: dict[str, list[int]] = defaultdict(list)
+    apart: list[Said] = []
+    for at, item in enumerate(said):
+        now = taken_apart(item.text)
+        apart.append(now)
+        if now.values and not _POINTING.match(item.text):
+            near = sorted({i for word in now.words for i in by_word[word][-NEAR:]}, reverse=True)[:NEAR]
+            for before in near:
+                _compare(said[before], apart[before], item, now, told)
+        for word in now.words:
+            by_word[word].append(at)
+    return told
+
+
+def _compare(old: LedgerItem, before: Said, new: LedgerItem, now: Said, told: Superseded) -> None:
+    name = name_of(old)
+    share = SURE if old.kind == "constraint" != new.kind else SAME
+    if old.seq >= new.seq or name in told.gone or not same_matter(before, now, share):
+        return
+    value = changed(before, now)
+    restated = not value and {v for _, v in before.values} <= {v for _, v in now.values}
+    if value:
+        told.notes.setdefault(name_of(new), f"was {value} until {handle(new.seq)}")
+    if value or (restated and old.kind == new.kind):
+        told.gone.add(name)
