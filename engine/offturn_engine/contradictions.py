@@ -7,14 +7,15 @@ refusal costs a paid call, so what is not sure is passed.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from offturn_engine.constraints import is_constraint
-from offturn_engine.statement_words import ALTERNATIVES, DEMANDING, DIRECTIVE, FACTORS, RESTRICTING, UNITS
-from offturn_engine.statements import Statement, asks_for, numbers, statement, statements, stem, stems
+from offturn_engine.statement_words import ALTERNATIVES, DEMANDING, DIRECTIVE, FACTORS, NEGATIVE, UNITS
+from offturn_engine.statements import Statement, asks_for, clauses, numbers, statements, stem, stems
 
 Change = Literal["negation", "value", "amount", "name"]
 
@@ -24,7 +25,11 @@ LOOKED_UP = 200  # places in the source at which one word is looked up; where th
 AROUND = 160  # characters on each side of such a place
 SAID = 5_000  # statements of humans, the newest
 
-_ALTERNATIVES = tuple(frozenset(map(stem, group)) if all(w.isascii() or w[0] < "\u3400" for w in group) else group for group in ALTERNATIVES)
+_ALTERNATIVES = tuple(
+    frozenset(map(stem, group)) if all(w.isascii() or w[0] < "\u3400" for w in group) else group
+    for group in ALTERNATIVES
+)
+_ENDS = re.compile(r"\n|(?<=[.!?])\s|[\u3002\uff01\uff1f]")
 _OF = {word: group for group in _ALTERNATIVES for word in group}
 
 
@@ -37,8 +42,8 @@ class Contradiction:
 
 
 def said(texts: Iterable[str]) -> tuple[Statement, ...]:
-    """What humans said, oldest first, as statements."""
-    return tuple(one for text in texts for one in statements(text))[-SAID:]
+    """What humans said, oldest first, as statements and their clauses."""
+    return tuple(clause for text in texts for one in statements(text) for clause in clauses(one))[-SAID:]
 
 
 def contradictions(prose: str, told: Sequence[Statement], source: str) -> list[Contradiction]:
@@ -47,7 +52,7 @@ def contradictions(prose: str, told: Sequence[Statement], source: str) -> list[C
         return []
     judge = _Judge(told, source.lower())
     found: dict[Contradiction, None] = {}
-    for one in statements(prose):
+    for one in (clause for whole in statements(prose) for clause in clauses(whole)):
         found.update(dict.fromkeys(judge.against(one)))
         if len(found) >= MOST:
             break
@@ -91,7 +96,7 @@ class _Judge:
     def _drops(self, one: Statement, other: Statement, near: Iterable[int]) -> bool:
         """It says to do what the other forbids, and no human ever said so."""
         action, objects = other.action, other.objects
-        if not action or action not in one.bag or not asks_for(one, action):
+        if not action or action not in one.bag or not one.plain or not asks_for(one, action):
             return False
         if other.names and not other.names & one.names:
             return False
@@ -155,13 +160,11 @@ class _Judge:
             if looked > LOOKED_UP:
                 return True
             start, end = max(0, place - AROUND), place + len(text) + AROUND
-            line = self.source[start:end]
-            cut = place - start
-            line = line[line.rfind("\n", 0, cut) + 1 :].split("\n", 1)[0] if "\n" in line[:cut] else line.split("\n", 1)[0]
-            beside = frozenset(stems(line))
-            if len(frame & beside) * 2 >= len(frame) and (not number or text in numbers(line)):
-                if not restricting or RESTRICTING.search(line):
-                    return True
+            before = _ENDS.split(self.source[start:place])[-1]
+            line = before + text + _ENDS.split(self.source[place + len(text) : end], maxsplit=1)[0]
+            beside = len(frame.intersection(stems(line))) * 2 >= len(frame)
+            if beside and (not number or text in numbers(line)) and (not restricting or NEGATIVE.search(line)):
+                return True
             place = self.source.find(text, place + 1)
         return False
 

@@ -72,6 +72,14 @@ DEMANDING = re.compile(
 )
 """Words by which a sentence with an amount is a demand, though it has no other cue of a constraint."""
 
+NEGATIVE = re.compile(
+    r"(?i)\b(?:not|never|no|nor|neither|none|cannot|\w+n['’]t|dont|without|avoid\w*|forbid\w*|forbade|prohibit\w*|disallow\w*"
+    r"|block\w*|fail\w*|stop\w*|skip\w*|cancel\w*|off[- ]limits|frozen|hold|held|refus\w*|reject\w*|withdr\w*|instead)\b"
+    r"|\b(?:nunca|jamás|ning[uú]n\w*|sin|evita\w*|prohib\w*|bloque\w*|fall[aó]\w*|cancel\w*|rechaz\w*|congelad\w*)\b"
+    r"|[不没沒禁勿别別未无無非]|避免|取消|失败|失敗|冻结|凍結"
+)
+"""What says no, in whatever way."""
+
 CONDITION = re.compile(
     r"(?i)\b(?:without|unless|until|before|except|outside|sin|hasta|salvo|excepto|antes|while|during|mientras)\b|除非|之前|以外|未经|未經"
 )
@@ -86,7 +94,7 @@ RESTRICTING = re.compile(
     r"|\b(?:nunca|jamás|ningún\w*|ningun\w*|sin|salvo|excepto|evita\w*|solo|sólo|solamente|únicamente|hasta|antes|después|tras"
     r"|prohib\w*|congelad\w*|bloque\w*|pendiente\w*|permiso|aprob\w*|si|cuando|lugar|vez|mant[ie]\w*|intact\w*|conserv\w*|dej[ae]\w*"
     r"|rechaz\w*|pregunt\w*|espera\w*|excluy\w*|error\w*)\b"
-    r"|[不没沒禁勿别別未无無非只仅僅若等前后後除]|避免|保持|保留|冻结|凍結|如果|许可|許可|失败|失敗|拒绝|拒絕|维持|維持|允许|允許"
+    r"|[不没沒禁勿别別未无無非只仅僅若等前后後]|除非|除了|除外|避免|保持|保留|冻结|凍結|如果|许可|許可|失败|失敗|拒绝|拒絕|维持|維持|允许|允許"
 )
 """What makes a statement anything but a plain yes: where one of these is said, nobody calls a negation dropped."""
 
@@ -99,7 +107,9 @@ LEADS = _set(
 DONE = re.compile(r"(?i)\b\w+(?:ado|ada|ados|adas|ido|ida|idos|idas|ó|aron|ieron)\b|[了已过過]|完成")
 """Spanish and Chinese words that tell what was done. English ones are seen by their ending."""
 
-UNITS = _set("second minut hour day week month year milisec byte kilobyt megabyt gigabyt segund minuto hora dia seman mes ano 分钟 小时 秒钟")
+UNITS = _set(
+    "second minut hour day week month year milisec byte kilobyt megabyt gigabyt segund minuto hora dia seman mes ano 分钟 小时 秒钟"
+)
 """Stems of units: where one is shared, two amounts are of the same unit."""
 
 FACTORS = frozenset((7.0, 12.0, 24.0, 30.0, 52.0, 60.0, 100.0, 365.0, 1_000.0, 1_024.0, 3_600.0, 86_400.0, 1_000_000.0))
@@ -151,3 +161,11 @@ ALTERNATIVES = tuple(
     )
 )
 """Words of which a sentence means one and not the others."""
+
+CHOOSING = re.compile(
+    r"(?i)\b(?:decid\w+|decision|chose|choose|chosen|agreed|switch\w*|migrat\w*|adopt\w*|replac\w+|prefer\w*|instead of|in favou?r of"
+    r"|rather than|selected|settled on|opted|will use|use|uses|using|moved? to|based on)\b"
+    r"|\b(?:decidi\w*|decisión|eligi\w*|elegi\w*|acord\w*|migra\w*|adopta\w*|reempla\w*|prefier\w*|usa\w*|utiliza\w*|opt[óa]\w*|cambi\w+)\b"
+    r"|决定|決定|选择|選擇|选用|選用|采用|採用|改用|改为|換成|换成|迁移|遷移|使用|同意"
+)
+"""A decision for something."""

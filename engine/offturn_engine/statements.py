@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from offturn_engine.constraints import sentences
 from offturn_engine.grounding import anchors
@@ -21,6 +21,7 @@ from offturn_engine.statement_words import (
     ENDINGS,
     FORBIDDING,
     LEADS,
+    NEGATIVE,
     RESTRICTING,
 )
 
@@ -32,7 +33,8 @@ _HAN = re.compile(r"[\u3400-\u9fff]+")
 _BULLET = re.compile(r"^\s{0,40}(?:#{1,6}\s|[-*\u2022+\u2013]\s|\(?\d{1,3}[.):\u3001]\s|>\s)*(?:\[[ xX]\]\s)?")
 _MARKS = re.compile(r"[`*\"\u201c\u201d\u300c\u300d]")
 _CLAUSE = re.compile(
-    r"[,;:\uff0c\uff1b\uff1a]\s*|\s[-\u2013\u2014]\s|\s(?:but|and|pero|sino|because|porque|since|so that)\s"
+    r"[,;:\uff0c\uff1b\uff1a](?:\s+|(?<=[\uff0c\uff1b\uff1a]))|\s[-\u2013\u2014]\s"
+    r"|\s(?:but|and|y|pero|sino|because|porque|since|so that)\s"
 )
 _THOUSANDS = re.compile(r"(?<=\d)[,_'\u00a0\u202f](?=\d{3}(?!\d))")
 _VOWELS = re.compile("(?<=[a-z]{2})(?:ie|ue)(?=[a-z])")  # despliegues, desplegar
@@ -46,7 +48,7 @@ class Statement:
     """One sentence.
 
     `words`: stems in order, without repeats. `names`: paths and identifiers by their last component, lower case.
-    `numbers`: as digits, small ones too. `plain`: it restricts nothing. `action`: the first stem that it forbids, "" where
+    `numbers`: as digits, small ones too. `plain`: it restricts nothing; `negative`: it says no in some way. `action`: the first stem that it forbids, "" where
     it forbids nothing; `objects`: the other stems of that clause; `conditional`: forbidden only until something.
     """
 
@@ -55,6 +57,7 @@ class Statement:
     names: frozenset[str]
     numbers: frozenset[str]
     plain: bool
+    negative: bool
     action: str
     objects: frozenset[str]
     conditional: bool
@@ -87,6 +90,7 @@ def statement(sentence: str) -> Statement:
         names=frozenset(re.split(r"[/\\]", name.rstrip("/\\").lower())[-1] for name in anchors(bare) if _is_name(name)),
         numbers=numbers(bare),
         plain=RESTRICTING.search(bare) is None,
+        negative=NEGATIVE.search(bare) is not None,
         action=action,
         objects=objects,
         conditional=conditional,
@@ -126,9 +130,19 @@ def numbers(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def clauses(whole: Statement) -> Iterator[Statement]:
+    """The statement, then its clauses where it has several; a clause is no plainer than its sentence."""
+    yield whole
+    parts = [part for part in _CLAUSE.split(whole.text) if part]
+    if len(parts) > 1:
+        for part in map(statement, parts):
+            if part.words:
+                yield replace(part, plain=part.plain and whole.plain, conditional=part.conditional or whole.conditional)
+
+
 def asks_for(sentence: Statement, action: str) -> bool:
-    """Does it say, in the plain, that the action is to be done? Not where it was done, nor where the word is a thing."""
-    if not sentence.plain or DONE.search(sentence.text):
+    """Does it say that the action is to be done? Not where it was done, nor where the word is a thing."""
+    if sentence.negative or DONE.search(sentence.text):
         return False
     before = ""
     for token in _TOKEN.findall(_MARKS.sub("", sentence.text).lower()):

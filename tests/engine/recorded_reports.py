@@ -55,6 +55,10 @@ def reports() -> Iterator[Report]:
             for earlier in told.earlier:
                 if earlier.summary:
                     yield Report(f"{name} summary", earlier.summary, path[: earlier.covered], True)
-            closing = [i for i, m in enumerate(path) if i >= 10 and m.role == "assistant" and not m.calls and len(m.text) >= LEAST]
+            closing = [
+                i
+                for i, m in enumerate(path)
+                if i >= 10 and m.role == "assistant" and not m.calls and len(m.text) >= LEAST
+            ]
             for i in closing[-MOST:]:
                 yield Report(f"{name} m{i}", path[i].text, path[:i], False)

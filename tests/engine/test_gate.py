@@ -1,0 +1,90 @@
+"""What the gate catches of a summary that says something else than its source, and what it lets through.
+
+Bad lines change an amount, a path or a negation, exchange a value, or invent; good lines say the same in other words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from offturn_engine.compaction import Sections
+from offturn_engine.contradictions import contradictions, said
+from offturn_engine.grounding import ungrounded
+from offturn_engine.inventions import inventions
+from offturn_engine.prompt import request
+from offturn_engine.reply import Refusal, check
+from offturn_engine.rules import Rule
+from offturn_engine.summary import SummaryReply
+from offturn_engine.templates import NINE_SECTION
+from tests.engine.gate_samples import GATES, Gate
+from tests.engine.recorded_reports import TRANSCRIPTS, reports
+
+BAD = [
+    pytest.param(gate, line, rule, id=f"{gate.language}-{i}")
+    for gate in GATES
+    for i, (line, rule) in enumerate(gate.bad)
+]
+GOOD = [pytest.param(gate, line, id=f"{gate.language}-{i}") for gate in GATES for i, line in enumerate(gate.good)]
+BUDGET = 1_200
+
+
+def judged(gate: Gate, line: str) -> Sections | Refusal:
+    """The verdict on a good summary with this line among its constraints."""
+    bodies = {
+        "Goal": gate.goal,
+        "Constraints and Preferences": line,
+        "Done": gate.done,
+        "Next Steps": gate.next_step,
+    }
+    text = "\n\n".join(f"## {title}\n{bodies.get(title, '- none')}" for title in NINE_SECTION.titles)
+    asked = request(
+        gate.transcript,
+        previous=None,
+        template=NINE_SECTION,
+        max_output_tokens=2 * BUDGET,
+        focus="",
+        note="",
+        language=gate.language,
+        model="test",
+    )
+    reply = SummaryReply(text=text, finish="stop", model="test")
+    return check(reply, asked, language=gate.language, budget=BUDGET, told=said(gate.said))
+
+
+@pytest.mark.parametrize(("gate", "line", "rule"), BAD)
+def test_what_says_something_else_is_caught(gate: Gate, line: str, rule: Rule) -> None:
+    verdict = judged(gate, line)
+    assert isinstance(verdict, Refusal)
+    assert rule in verdict.reasons
+    assert verdict.repairable
+
+
+@pytest.mark.parametrize(("gate", "line"), GOOD)
+def test_what_says_the_same_in_other_words_is_taken(gate: Gate, line: str) -> None:
+    verdict = judged(gate, line)
+    assert isinstance(verdict, Sections), verdict
+
+
+@pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the real transcripts are not there")
+def test_reports_on_real_sessions_are_hardly_ever_caught(record_property: Callable[[str, object], None]) -> None:
+    """Reports are not summaries: an assistant may propose what nobody has said. Recorded summaries may not be caught."""
+    against, invented, total = 0, 0, 0
+    for report in reports():
+        if not report.path:
+            continue
+        total += 1
+        source = report.source
+        told = said(m.text for m in report.path if m.origin == "human")
+        found = contradictions(report.text, told, source)
+        made_up = inventions(report.text, source)
+        assert not (report.summary and (found or made_up or ungrounded(report.text, source))), report.name
+        against += bool(found)
+        invented += bool(made_up)
+    rate = f"caught wrongly, of {total}: {against} as contradictions, {invented} as inventions"
+    print(rate)
+    record_property("false positives", rate)
+    assert total > 200
+    assert against == 0
+    assert invented * 50 <= total
