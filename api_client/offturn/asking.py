@@ -95,6 +95,10 @@ class Asking:
         reply, sections = await self._answer(await asyncio.to_thread(self._request, text, previous, merge))
         return sections, reply.model
 
+    async def amended(self, sections: Sections, text: str) -> tuple[Sections, str]:
+        """The sections with what this text tells. Raises BadAnswer and SummarizerError."""
+        return await self._ask(text, sections)
+
     async def once(self, prefix: Prefix) -> tuple[Sections, str]:
         """In one call behind the host's own request. Raises BadAnswer and SummarizerError."""
         reply, sections = await self._answer(await asyncio.to_thread(self.whole, prefix))
