@@ -158,7 +158,9 @@ def test_records_of_older_releases_have_no_verdicts() -> None:
 
 
 WORDS = st.lists(
-    st.sampled_from("alpha bravo carbon delta echo falcon gamma harbor ivory jungle".split()), min_size=3, max_size=6
+    st.sampled_from(["alpha", "bravo", "carbon", "delta", "echo", "falcon", "gamma", "harbor", "ivory", "jungle"]),
+    min_size=3,
+    max_size=6,
 )
 FILES = st.from_regex(r"[a-z]{3,8}/[a-z]{3,8}\.py", fullmatch=True)
 

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, Self
 
 from offturn.asking import calls_wanted
-from offturn.config import DEFAULT_WINDOW, reserved_output
 from offturn.auditing import settled
+from offturn.config import DEFAULT_WINDOW, reserved_output
 from offturn.summarise import Unavailable, Written, summarise
 from offturn.summarizer import AnySummarizer, Extractive
 from offturn_config.limits import Limits, window_filled
