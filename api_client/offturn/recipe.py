@@ -28,7 +28,7 @@ from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refus
 from offturn.store.sessions import SessionStore
 from offturn.summarise import PAID_IN_VAIN, PaidInSession, Unavailable, Written
 from offturn.summarizer import AnySummarizer
-from offturn.writing import Means, priced, write
+from offturn.writing import Count, Means, priced, uncounted, write
 from offturn_config.errors import OffturnError
 from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
@@ -81,16 +81,17 @@ async def run(
     hourly: int | None = None,
     prices: PriceOf = unpriced,
     remote: Remote | None = None,
+    count: Count = uncounted,
 ) -> Outcome:
     """Compact one session if it is due and free.
 
     A result outlasts an outage of a minute. patience: seconds without progress after which the job ends. hourly: automatic
     compactions a session may have an hour. prices: for the account in the record. remote: endpoints for policies that let
-    a provider compact.
+    a provider compact. count: is told the audit of what is committed.
     Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
     unexpected error is raised too, after the session was handed back with a delay.
     """
-    means = Means(summarizer, prices, remote)
+    means = Means(summarizer, prices, remote, count)
     return await claimed(
         key,
         partial(_compact, key, store, means),
@@ -218,6 +219,7 @@ async def publish(
             reply = await _commit(key, store, claim, replace(now, base=job.base), means, candidate)
     if not isinstance(reply, Committed):
         return Superseded(reason=reply.why if isinstance(reply, Refused) else "gone")
+    means.count(candidate.compaction.audit)
     return _published(reply.number, candidate.compaction, fallback)
 
 

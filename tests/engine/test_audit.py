@@ -131,7 +131,7 @@ def test_prose_that_says_something_else_of_it_mutates_a_fact_also_where_it_is_sh
 
 def test_the_gravest_are_listed_first_and_no_more_than_a_bound() -> None:
     items = [LedgerItem(kind="file", key=f"f{i}.py", text="read", seq=i) for i in range(LISTED + 50)]
-    found: list[Verdict] = ["recoverable"] * len(items)
+    found = times("recoverable", len(items))
     found[3], found[4], found[5] = "mutated", "lost", "kept"
     told = tally(items, found, Audit(human_cut=2))
     assert (told.kept, told.recoverable, told.lost, told.mutated, told.human_cut) == (1, LISTED + 47, 1, 1, 2)
@@ -140,10 +140,14 @@ def test_the_gravest_are_listed_first_and_no_more_than_a_bound() -> None:
     assert [kind.total for kind in told.kinds] == [LISTED + 50]
 
 
+def times(verdict: Verdict, count: int) -> list[Verdict]:
+    return [verdict] * count
+
+
 def test_a_policy_counts_what_is_kept_or_recoverable_by_kind() -> None:
     items = [LedgerItem(kind="constraint", key=f"c{i}", text="t", seq=i) for i in range(10)]
     items += [LedgerItem(kind="file", key=f"f{i}.py", text="read", seq=20 + i) for i in range(10)]
-    found: list[Verdict] = ["kept"] * 9 + ["mutated"] + ["recoverable"] * 9 + ["lost"]
+    found = [*times("kept", 9), *times("mutated", 1), *times("recoverable", 9), *times("lost", 1)]
     told = tally(items, found, Audit())
     assert short(told, Rules()) == frozenset()
     assert short(told, Rules(constraints=1.0, others=0.9)) == {"constraint"}

@@ -44,7 +44,7 @@ def base(path: list[Message], **fields: object) -> Compaction:
         "summary": "...",
         "method": "model",
     }
-    return Compaction(**{**first, **fields})  # type: ignore[arg-type]
+    return Compaction.model_validate({**first, **fields})
 
 
 def summary(constraint: str) -> str:
