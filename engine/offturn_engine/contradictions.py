@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from offturn_engine.constraints import is_constraint
-from offturn_engine.statement_words import ALTERNATIVES, DEMANDING, DIRECTIVE, FACTORS, NEGATIVE, UNITS
+from offturn_engine.statement_words import ALTERNATIVES, DEMANDING, DIRECTIVE, DONE, FACTORS, NEGATIVE, UNITS
 from offturn_engine.statements import Statement, asks_for, clauses, numbers, statements, stem, stems
 
 Change = Literal["negation", "value", "amount", "name"]
@@ -23,6 +23,7 @@ MOST = 50  # contradictions found in one text
 COMPARED = 100  # statements that one word leads to, the newest
 LOOKED_UP = 200  # places in the source at which one word is looked up; where there are more, it is taken as supported
 AROUND = 160  # characters on each side of such a place
+DEMAND = 2  # words shared with a sentence up to which that has to be a constraint by its cues
 SAID = 5_000  # statements of humans, the newest
 
 _ALTERNATIVES = tuple(
@@ -96,6 +97,8 @@ class _Judge:
     def _drops(self, one: Statement, other: Statement, near: Iterable[int]) -> bool:
         """It says to do what the other forbids, and no human ever said so."""
         action, objects = other.action, other.objects
+        if other.thing:
+            return self._takes(one, other, near)
         if not action or action not in one.bag or not one.plain or not asks_for(one, action):
             return False
         if other.names and not other.names & one.names:
@@ -107,6 +110,15 @@ class _Judge:
         return about and not any(
             h.plain and action in h.bag and _covers(objects, h.bag) for h in self._of(near) if h is not other
         )
+
+    def _takes(self, one: Statement, other: Statement, near: Iterable[int]) -> bool:
+        """It says to do something with the thing that the other forbids, and no human ever said so."""
+        objects = other.objects
+        if other.conditional or not one.plain or DONE.search(one.text) or not objects <= one.bag:
+            return False
+        if not one.words or one.words[0] in objects or len(one.words) > len(objects) + 2:
+            return False
+        return not any(not h.negative and objects <= h.bag for h in self._of(near))
 
     def _adds(self, one: Statement, other: Statement) -> bool:
         """It forbids what the other asks for, and nothing in the source ever did."""
@@ -125,7 +137,9 @@ class _Judge:
             if group is None or not group & other.bag or group & other.bag & one.bag:
                 continue
             frame, mine, theirs = (one.bag & other.bag) - group, one.bag - group, other.bag - group
-            if not frame or len(frame) * 5 < 3 * max(len(mine), len(theirs)) or not is_constraint(other.text):
+            if not frame or len(frame) * 5 < 3 * max(len(mine), len(theirs)):
+                continue
+            if len(frame) < DEMAND and not is_constraint(other.text):
                 continue
             if not any(word in h.bag and len(frame & h.bag) * 2 >= len(frame) for h in self._of(near)):
                 return True
@@ -136,7 +150,10 @@ class _Judge:
         if not one.numbers or not other.numbers or one.numbers & other.numbers or one.names != other.names & one.names:
             return False
         frame = one.bag & other.bag
-        if not _alike(one, other, frame) or not (is_constraint(other.text) or DEMANDING.search(other.text)):
+        if not _alike(one, other, frame):
+            return False
+        nearly = len(frame) > DEMAND and len(frame) * 5 >= 3 * max(len(one.bag), len(other.bag))
+        if not nearly and not is_constraint(other.text) and DEMANDING.search(other.text) is None:
             return False
         if not frame & UNITS and any(_converted(a, b) for a in one.numbers for b in other.numbers):
             return False
@@ -174,7 +191,8 @@ def _covers(objects: frozenset[str], bag: frozenset[str]) -> bool:
 
 
 def _alike(one: Statement, other: Statement, frame: frozenset[str]) -> bool:
-    return len(frame) >= 2 and len(frame) * 2 >= max(len(one.bag), len(other.bag))
+    same = len(frame) == len(one.bag) == len(other.bag)
+    return same or (len(frame) >= 2 and len(frame) * 2 >= max(len(one.bag), len(other.bag)))
 
 
 def _words(names: Iterable[str]) -> frozenset[str]:

@@ -37,7 +37,7 @@ EMPTY = _set(
     "them they you your we our us i me my he she his her not no do does did doing don't dont doesn't didn't never always "
     "must mustn't should shouldn't shall may can cannot can't could would will won't have has had any all every each "
     "please so if then than when while user users wants wanted asked says said also just very more most which what who how "
-    "only ever "
+    "only ever anything everything nothing something "
     "el la los las un una unos unas y o u de del al en con por para que se lo le les su sus mi tu es son era fue ser sido "
     "esta estas este estos ese esa eso esto no nunca siempre jamas jamás debe debes deben puede puedes pueden hay muy mas "
     "más pero como cuando si favor usuario quiere pidio pidió dijo cada todo todos toda todas solo sólo ya"
@@ -58,6 +58,10 @@ FORBIDDING = re.compile(
     r"|(?:绝|絕|永远|永遠|千万|千萬)?(?:不要|不得|不可以?|不准|不能|不应该?|不應該?|不许|不許|勿|[别別](?!的|人|处|處))|禁止|严禁|嚴禁|避免"
 )
 """What opens a prohibition; what it forbids follows. The Spanish `no` is the English one."""
+
+THING = re.compile(r"(?i)(?:the|an?|any|el|la|los|las|un|una|unos|unas|al|a la|con)\s")
+THING_AFTER = frozenset(("never", "not", "no", "nunca", "jamás"))
+"""A prohibition of a thing: an article after one of these words."""
 
 DIRECTIVE = re.compile(
     r"(?i)\b(?:do not|don['’]t|must not|mustn['’]t|should not|shouldn['’]t|may not|shall not|never|avoid)\b"

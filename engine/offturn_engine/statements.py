@@ -23,6 +23,8 @@ from offturn_engine.statement_words import (
     LEADS,
     NEGATIVE,
     RESTRICTING,
+    THING,
+    THING_AFTER,
 )
 
 LONGEST = 600  # characters of a statement; what is longer is a paste
@@ -34,7 +36,7 @@ _BULLET = re.compile(r"^\s{0,40}(?:#{1,6}\s|[-*\u2022+\u2013]\s|\(?\d{1,3}[.):\u
 _MARKS = re.compile(r"[`*\"\u201c\u201d\u300c\u300d]")
 _CLAUSE = re.compile(
     r"[,;:\uff0c\uff1b\uff1a](?:\s+|(?<=[\uff0c\uff1b\uff1a]))|\s[-\u2013\u2014]\s"
-    r"|\s(?:but|and|y|pero|sino|because|porque|since|so that)\s"
+    r"|(?<=[.!?])\s+|\s(?:but|and|y|pero|sino|because|porque|since|so that)\s"
 )
 _THOUSANDS = re.compile(r"(?<=\d)[,_'\u00a0\u202f](?=\d{3}(?!\d))")
 _VOWELS = re.compile("(?<=[a-z]{2})(?:ie|ue)(?=[a-z])")  # despliegues, desplegar
@@ -49,7 +51,8 @@ class Statement:
 
     `words`: stems in order, without repeats. `names`: paths and identifiers by their last component, lower case.
     `numbers`: as digits, small ones too. `plain`: it restricts nothing; `negative`: it says no in some way. `action`: the first stem that it forbids, "" where
-    it forbids nothing; `objects`: the other stems of that clause; `conditional`: forbidden only until something.
+    it forbids no action; `objects`: the other stems of that clause; `conditional`: forbidden only until something.
+    `thing`: what it forbids is no action but the objects, as in "never the full suite".
     """
 
     text: str
@@ -61,6 +64,7 @@ class Statement:
     action: str
     objects: frozenset[str]
     conditional: bool
+    thing: bool
 
     @property
     def bag(self) -> frozenset[str]:
@@ -83,7 +87,7 @@ def statements(text: str) -> Iterator[Statement]:
 def statement(sentence: str) -> Statement:
     """One sentence as a statement."""
     bare = _MARKS.sub("", sentence)
-    action, objects, conditional = _forbidden(bare)
+    action, objects, conditional, thing = _forbidden(bare)
     return Statement(
         text=sentence,
         words=tuple(dict.fromkeys(stems(bare))),
@@ -94,6 +98,7 @@ def statement(sentence: str) -> Statement:
         action=action,
         objects=objects,
         conditional=conditional,
+        thing=thing,
     )
 
 
@@ -152,19 +157,22 @@ def asks_for(sentence: Statement, action: str) -> bool:
     return bool(_HAN.match(action)) and action in sentence.text
 
 
-def _forbidden(text: str) -> tuple[str, frozenset[str], bool]:
-    """What the first prohibition of a sentence forbids, the other stems of its clause, and whether it is conditional."""
+def _forbidden(text: str) -> tuple[str, frozenset[str], bool, bool]:
+    """Of the first prohibition of a sentence: action, objects, whether it is conditional, whether it is of a thing."""
     match = FORBIDDING.search(text)
     if match is None:
-        return "", frozenset(), False
+        return "", frozenset(), False, False
     after = _CLAUSE.split(text[match.end() :].lstrip(" ,"), maxsplit=1)[0]
     told = CONDITION.split(after, maxsplit=1)
     following = list(stems(told[0]))
     if not following:
-        return "", frozenset(), False
+        return "", frozenset(), False, False
+    conditional = len(told) > 1 or CONDITION.search(text) is not None
+    if THING.match(after) and match[0].lower() in THING_AFTER:
+        return "", frozenset(following), conditional, True
     before = _CLAUSE.split(text[: match.start()])[-1]
     objects = frozenset((*stems(before), *following[1:])) - {following[0]}
-    return following[0], objects, len(told) > 1 or CONDITION.search(text) is not None
+    return following[0], objects, conditional, False
 
 
 def _is_name(anchor: str) -> bool:

@@ -18,6 +18,7 @@ from offturn_engine.reply import Refusal, check
 from offturn_engine.rules import Rule
 from offturn_engine.summary import SummaryReply
 from offturn_engine.templates import NINE_SECTION
+from tests.engine.gate_probes import PROBES, Probe
 from tests.engine.gate_samples import GATES, Gate
 from tests.engine.recorded_reports import TRANSCRIPTS, reports
 
@@ -65,6 +66,22 @@ def test_what_says_something_else_is_caught(gate: Gate, line: str, rule: Rule) -
 def test_what_says_the_same_in_other_words_is_taken(gate: Gate, line: str) -> None:
     verdict = judged(gate, line)
     assert isinstance(verdict, Sections), verdict
+
+
+def against(probe: Probe, sentence: str) -> list[str]:
+    source = "\n".join((*probe.said, probe.rest))
+    told = said(probe.said)
+    return [*(one.change for one in contradictions(sentence, told, source)), *ungrounded(sentence, source)]
+
+
+@pytest.mark.parametrize(("probe", "sentence"), [(probe, sentence) for probe in PROBES for sentence in probe.bad])
+def test_what_contradicts_is_found(probe: Probe, sentence: str) -> None:
+    assert against(probe, sentence)
+
+
+@pytest.mark.parametrize(("probe", "sentence"), [(probe, sentence) for probe in PROBES for sentence in probe.good])
+def test_what_does_not_is_passed(probe: Probe, sentence: str) -> None:
+    assert against(probe, sentence) == []
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the real transcripts are not there")
