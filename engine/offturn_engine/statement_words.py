@@ -47,7 +47,7 @@ EMPTY = _set(
 EMPTY_HAN = re.compile("[的了是在到把被和与與不勿别別请請就也都要]|用户|用戶")
 
 ENDINGS = (
-    *("ciones", "ments", "mente", "ings", "cion", "ment", "ando", "iendo", "ing", "ied", "ies"),
+    *("ciones", "ments", "mente", "ings", "cion", "ment", "ando", "iendo", "ing"),
     *("ed", "es", "as", "ar", "er", "ir", "en", "an", "s", "e", "a", "o"),
 )
 

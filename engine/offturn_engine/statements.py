@@ -31,6 +31,7 @@ LONGEST = 600  # characters of a statement; what is longer is a paste
 MOST = 2_000  # statements of one text
 
 _TOKEN = re.compile(r"[^\W\d_\u3400-\u9fff]+(?:['\u2019][^\W\d_]+)?|\d+(?:[.,]\d+)*|[\u3400-\u9fff]")
+_RUN = re.compile(r"[^\W\d_\u3400-\u9fff]+(?:['\u2019][^\W\d_]+)?|[\u3400-\u9fff]+")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _BULLET = re.compile(r"^\s{0,40}(?:#{1,6}\s|[-*\u2022+\u2013]\s|\(?\d{1,3}[.):\u3001]\s|>\s)*(?:\[[ xX]\]\s)?")
 _MARKS = re.compile(r"[`*\"\u201c\u201d\u300c\u300d]")
@@ -40,8 +41,8 @@ _CLAUSE = re.compile(
 )
 _THOUSANDS = re.compile(r"(?<=\d)[,_'\u00a0\u202f](?=\d{3}(?!\d))")
 _VOWELS = re.compile("(?<=[a-z]{2})(?:ie|ue)(?=[a-z])")  # despliegues, desplegar
-_LAST = re.compile("(?:gu|qu|z)$")  # despliegues, toques, comiences
-_SOFT = {"gu": "g", "qu": "c", "z": "c"}
+_LAST = re.compile("(?:gu|qu|z|y)$")  # despliegues, toques, comiences, copy
+_SOFT = {"gu": "g", "qu": "c", "z": "c", "y": "i"}
 _ACCENTS = str.maketrans("\u00e1\u00e9\u00ed\u00f3\u00fa\u00fc\u00f1", "aeiouun")
 
 
@@ -104,11 +105,12 @@ def statement(sentence: str) -> Statement:
 
 def stems(text: str) -> Iterator[str]:
     """The stems of the words that say something, in order, repeats included."""
-    for token in _TOKEN.findall(text.lower()):
-        if len(token) > 2 and token not in EMPTY and not token[0].isdigit():
+    for token in _RUN.findall(text.lower()):
+        if _HAN.match(token):
+            pairs = (token[i : i + 2] for i in range(len(token) - 1))
+            yield from (pair for pair in pairs if not EMPTY_HAN.search(pair))
+        elif len(token) > 2 and token not in EMPTY:
             yield stem(token)
-    for run in _HAN.findall(text):
-        yield from (run[i : i + 2] for i in range(len(run) - 1) if not EMPTY_HAN.search(run[i : i + 2]))
 
 
 def stem(word: str) -> str:
