@@ -5,10 +5,11 @@ Bad lines change an amount, a path or a negation, exchange a value, or invent; g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
+from offturn.testing import summary_of
 from offturn_engine.compaction import Sections
 from offturn_engine.contradictions import contradictions, said
 from offturn_engine.grounding import ungrounded
@@ -16,7 +17,7 @@ from offturn_engine.inventions import inventions
 from offturn_engine.prompt import request
 from offturn_engine.reply import Refusal, check
 from offturn_engine.rules import Rule
-from offturn_engine.summary import SummaryReply
+from offturn_engine.summary import SummaryReply, SummaryRequest
 from offturn_engine.templates import NINE_SECTION
 from tests.engine.gate_probes import PROBES, Probe
 from tests.engine.gate_samples import GATES, Gate
@@ -31,6 +32,19 @@ GOOD = [pytest.param(gate, line, id=f"{gate.language}-{i}") for gate in GATES fo
 BUDGET = 1_200
 
 
+def asked_of(transcript: str, language: str) -> SummaryRequest:
+    return request(
+        transcript,
+        previous=None,
+        template=NINE_SECTION,
+        max_output_tokens=2 * BUDGET,
+        focus="",
+        note="",
+        language=language,
+        model="test",
+    )
+
+
 def judged(gate: Gate, line: str) -> Sections | Refusal:
     """The verdict on a good summary with this line among its constraints."""
     bodies = {
@@ -40,16 +54,7 @@ def judged(gate: Gate, line: str) -> Sections | Refusal:
         "Next Steps": gate.next_step,
     }
     text = "\n\n".join(f"## {title}\n{bodies.get(title, '- none')}" for title in NINE_SECTION.titles)
-    asked = request(
-        gate.transcript,
-        previous=None,
-        template=NINE_SECTION,
-        max_output_tokens=2 * BUDGET,
-        focus="",
-        note="",
-        language=gate.language,
-        model="test",
-    )
+    asked = asked_of(gate.transcript, gate.language)
     reply = SummaryReply(text=text, finish="stop", model="test")
     return check(reply, asked, language=gate.language, budget=BUDGET, told=said(gate.said))
 
@@ -60,6 +65,14 @@ def test_what_says_something_else_is_caught(gate: Gate, line: str, rule: Rule) -
     assert isinstance(verdict, Refusal)
     assert rule in verdict.reasons
     assert verdict.repairable
+
+
+@pytest.mark.parametrize("told", [*(gate.said for gate in GATES), *(probe.said for probe in PROBES)])
+def test_the_summarizer_for_tests_of_hosts_contradicts_nobody(told: Sequence[str]) -> None:
+    transcript = "".join(f"[m{i} human]\n{text}\n\n" for i, text in enumerate(told))
+    asked = asked_of(transcript, "")
+    reply = SummaryReply(text=summary_of(asked), finish="stop", model="fake")
+    assert isinstance(check(reply, asked, language="", budget=BUDGET, told=said(told)), Sections)
 
 
 @pytest.mark.parametrize(("gate", "line"), GOOD)
