@@ -37,9 +37,9 @@ class Report:
         return text_of(serialise(self.path, {}))
 
 
-def reports() -> Iterator[Report]:
-    """All of them, by file; none where the transcripts are not there."""
-    for file in sorted(TRANSCRIPTS.glob("*.json*")) if TRANSCRIPTS.is_dir() else ():
+def reports(pattern: str = "*.json*", *, summaries: bool = False) -> Iterator[Report]:
+    """All of them, by file; none where the transcripts are not there. `summaries`: no others."""
+    for file in sorted(TRANSCRIPTS.glob(pattern)) if TRANSCRIPTS.is_dir() else ():
         if file.name == "MANIFEST.json" or file.stat().st_size > LARGEST:
             continue
         try:
@@ -55,6 +55,8 @@ def reports() -> Iterator[Report]:
             for earlier in told.earlier:
                 if earlier.summary:
                     yield Report(f"{name} summary", earlier.summary, path[: earlier.covered], True)
+            if summaries:
+                continue
             closing = [
                 i
                 for i, m in enumerate(path)

@@ -16,10 +16,12 @@ from offturn_engine.compaction import Audit, Compaction, HumanItem, LedgerItem, 
 from offturn_engine.draft import SUMMARY_HEAD
 from offturn_engine.formats import get
 from offturn_engine.handles import text_behind
+from offturn_engine.human import human_items
 from offturn_engine.ledger import ledger
 from offturn_engine.messages import Message
 from offturn_engine.plan import Summarise, apply, plan
 from tests.engine.raws import Raw, human, placed, says
+from tests.engine.recorded_reports import TRANSCRIPTS, reports
 from tests.policies.histories import used
 
 FMT = get("openai-chat")
@@ -223,3 +225,26 @@ def test_a_candidate_is_audited_as_a_whole() -> None:
     assert (told.lost, told.mutated) == (0, 0)
     assert sum(kind.total for kind in told.kinds) == len(made.account.facts)
     assert audited(made) == made
+
+
+@pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the real transcripts are not there")
+def test_a_recorded_summary_mutates_and_loses_nothing_of_its_session() -> None:
+    """What its prose alone keeps is printed; the rest is found by handle."""
+    seen = 0
+    for name in ("pi_before-compaction.jsonl", "kimi_tools_compaction.jsonl"):
+        for report in reports(name, summaries=True):
+            seen += 1
+            path = report.path
+            items = ledger(path)
+            record = Compaction(
+                covered=((0, len(path)),),
+                summary=f"{SUMMARY_HEAD}all",
+                sections=Sections(titles=("Goal",), bodies=(report.text,)),
+                human=human_items(path),
+            )
+            found = judge(items, placed([human(report.text)], FMT), record, path)
+            print(
+                report.name, {verdict: found.count(verdict) for verdict in ("kept", "recoverable", "lost", "mutated")}
+            )
+            assert set(found) <= {"kept", "recoverable"}
+    assert seen == 3
