@@ -17,12 +17,12 @@ from offturn_engine.statements import Statement, statement, stems
 
 LONGEST = 1_000  # characters of a passage; a longer one is a paste
 COMPARED = 64  # passages that one word leads to
-_WORD = re.compile(r"[^\W\u3400-\u9fff]+|[\u3400-\u9fff]")
+_WORD = re.compile(r"[^\W\d_\u3400-\u9fff]+|\d+|[\u3400-\u9fff]")
 _HANDLE = re.compile(r"(?<![\w.])m(\d{1,12})(?:\.\d{1,6})?(?!\w)")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, each Han character one."""
+    """The words and numbers of a text in lower case, each Han character one: `v0.14` holds `0.14`."""
     return _WORD.findall(text.lower())
 
 

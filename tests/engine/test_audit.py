@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from offturn_config.groups import Audit as Rules
 from offturn_config.presets import load
+from offturn_engine import visible
 from offturn_engine.audit import LISTED, audited, judge, short, tally
 from offturn_engine.compaction import Audit, Compaction, HumanItem, LedgerItem, Sections, Verdict
 from offturn_engine.draft import SUMMARY_HEAD
@@ -20,6 +21,7 @@ from offturn_engine.human import human_items
 from offturn_engine.ledger import ledger
 from offturn_engine.messages import Message
 from offturn_engine.plan import Summarise, apply, plan
+from offturn_engine.statements import Statement, statement
 from tests.engine.raws import Raw, human, placed, says
 from tests.engine.recorded_reports import TRANSCRIPTS, reports
 from tests.policies.histories import used
@@ -209,6 +211,22 @@ def test_a_fact_of_which_no_word_is_shown_is_never_kept(raws: list[Raw], data: s
     shown = [human(re.sub(words, "-", text_behind(message), flags=re.IGNORECASE)) for message in path]
     found = judge(items, placed(shown, FMT), COVERED.model_copy(update={"covered": ((0, len(path)),)}), path)
     assert found[items.index(gone)] != "kept"
+
+
+@pytest.mark.parametrize("size", [200, 2_000])
+def test_a_fact_is_compared_with_a_bounded_number_of_passages(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """However large the view, and however many of its passages share the fact's words."""
+    compared: list[str] = []
+
+    def counted(sentence: str) -> Statement:
+        compared.append(sentence)
+        return statement(sentence)
+
+    monkeypatch.setattr(visible, "statement", counted)
+    path = placed([human("Never touch the red boxes of shelf 7.")], FMT)
+    view = placed([human("\n".join(f"Touch the red boxes of shelf {i}!" for i in range(10, size)))], FMT)
+    assert judge(ledger(path), view, COVERED, path) == ["recoverable"]
+    assert 0 < len(compared) <= visible.COMPARED
 
 
 def test_a_candidate_is_audited_as_a_whole() -> None:
