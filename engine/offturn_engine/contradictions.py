@@ -8,7 +8,7 @@ refusal costs a paid call, so what is not sure is passed.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -20,7 +20,8 @@ from offturn_engine.statements import Statement, asks_for, clauses, numbers, sta
 Change = Literal["negation", "value", "amount", "name"]
 
 MOST = 50  # contradictions found in one text
-COMPARED = 100  # statements that one word leads to, the newest
+LED_TO = 500  # statements that one word leads to, the newest
+COMPARED = 100  # of these, those with most words in common
 LOOKED_UP = 200  # places in the source at which one word is looked up; where there are more, it is taken as supported
 AROUND = 160  # characters on each side of such a place
 DEMAND = 2  # words shared with a sentence up to which that has to be a constraint by its cues
@@ -71,9 +72,10 @@ class _Judge:
 
     def against(self, one: Statement) -> Iterator[Contradiction]:
         """What one statement of the prose contradicts."""
-        near: dict[int, None] = {}
+        shared = Counter[int]()
         for word in one.words:
-            near.update(dict.fromkeys(self.by_word.get(word, ())[-COMPARED:]))
+            shared.update(self.by_word.get(word, ())[-LED_TO:])
+        near = [i for i, _ in shared.most_common(COMPARED)]
         same = {other.text for other in self._of(near) if other.text == one.text}
         if same:
             return

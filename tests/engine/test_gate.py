@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from offturn.testing import summary_of
 from offturn_engine.compaction import Sections
@@ -95,6 +97,41 @@ def test_what_contradicts_is_found(probe: Probe, sentence: str) -> None:
 @pytest.mark.parametrize(("probe", "sentence"), [(probe, sentence) for probe in PROBES for sentence in probe.good])
 def test_what_does_not_is_passed(probe: Probe, sentence: str) -> None:
     assert against(probe, sentence) == []
+
+
+VERBS = ("deploy", "delete", "publish", "rename")
+THINGS = ("the archive", "the old index", "the report of May", "the invoices table")
+ORDERS = st.one_of(
+    st.builds("{} {}.".format, st.sampled_from(VERBS), st.sampled_from(THINGS)).map(str.capitalize),
+    st.builds("Do not {} {}.".format, st.sampled_from(VERBS), st.sampled_from(THINGS)),
+    st.builds("{} must have at most {} rows.".format, st.sampled_from(THINGS), st.integers(2, 90)).map(str.capitalize),
+    st.builds("Never {} {}, but {} {}.".format, *(st.sampled_from(some) for some in (VERBS, THINGS, VERBS, THINGS))),
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(ORDERS, min_size=1, max_size=8), st.data())
+def test_what_was_said_does_not_contradict_itself(orders: list[str], data: st.DataObject) -> None:
+    """Also where humans changed their minds: any of it, word for word, is what one of them said."""
+    quoted = data.draw(st.lists(st.sampled_from(orders), min_size=1, max_size=5))
+    assert contradictions("\n".join(f"- {one}" for one in quoted), said(orders), "\n".join(orders)) == []
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(VERBS), st.sampled_from(THINGS), st.lists(ORDERS, max_size=6))
+def test_a_dropped_not_is_found_whatever_else_was_said(verb: str, thing: str, others: list[str]) -> None:
+    turned = f"{verb} {thing}.".capitalize()
+    rest = [one for one in others if one != turned and f"but {verb} {thing}." not in one]
+    orders = [f"Do not {verb} {thing}.", *rest]
+    found = contradictions(f"- {turned}", said(orders), "\n".join(orders))
+    assert [one.change for one in found][:1] == ["negation"]
+
+
+@pytest.mark.parametrize("unit", ["do not run it. ", "never! ", "不要部署。", "7 rows, ", "a/b.py ", "no "])
+def test_hostile_answers_and_histories_end(unit: str) -> None:
+    text = unit * (100_000 // len(unit))
+    assert len(contradictions(text, said([text]), text)) <= 50
+    assert len(inventions(text, unit)) <= 50
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the real transcripts are not there")
