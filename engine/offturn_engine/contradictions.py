@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from offturn_engine.constraints import is_constraint
-from offturn_engine.statement_words import ALTERNATIVES, DEMANDING, DIRECTIVE, DONE, FACTORS, NEGATIVE, UNITS
+from offturn_engine.statement_words import ALTERNATIVES, ASSENT, DEMANDING, DIRECTIVE, DONE, FACTORS, NEGATIVE, UNITS
 from offturn_engine.statements import Statement, asks_for, clauses, numbers, statements, stem, stems
 
 Change = Literal["negation", "value", "amount", "name"]
@@ -24,6 +24,7 @@ LED_TO = 500  # statements that one word leads to, the newest
 COMPARED = 100  # of these, those with most words in common
 LOOKED_UP = 200  # places in the source at which one word is looked up; where there are more, it is taken as supported
 AROUND = 160  # characters on each side of such a place
+BRIEF = 3  # words of a statement that does no more than agree
 DEMAND = 2  # words shared with a sentence up to which that has to be a constraint by its cues
 SAID = 5_000  # statements of humans, the newest
 
@@ -31,7 +32,7 @@ _ALTERNATIVES = tuple(
     frozenset(map(stem, group)) if all(w.isascii() or w[0] < "\u3400" for w in group) else group
     for group in ALTERNATIVES
 )
-_ENDS = re.compile(r"\n|(?<=[.!?])\s|[\u3002\uff01\uff1f]")
+_ENDS = re.compile(r"\n|(?<=[.!?])\s|(?<=[\u3002\uff01\uff1f])")
 _OF = {word: group for group in _ALTERNATIVES for word in group}
 
 
@@ -69,6 +70,7 @@ class _Judge:
         for i, one in enumerate(told):
             for word in one.words:
                 self.by_word[word].append(i)
+        self.assented = max((i for i, one in enumerate(told) if _agrees(one)), default=-1)
 
     def against(self, one: Statement) -> Iterator[Contradiction]:
         """What one statement of the prose contradicts."""
@@ -81,7 +83,7 @@ class _Judge:
             return
         for i in near:
             other = self.told[i]
-            if (change := self._change(one, other, near)) is not None:
+            if (change := self._change(one, other, near)) is not None and not self._granted(other, i):
                 yield Contradiction(change, i)
 
     def _of(self, indexes: Iterable[int]) -> Iterator[Statement]:
@@ -130,6 +132,13 @@ class _Judge:
             return False
         return not self._supported(one.action[:4], one.objects, restricting=True)
 
+    def _granted(self, other: Statement, i: int) -> bool:
+        """Did a human agree later to what the other forbids? Where they had to be asked, or were."""
+        if i >= self.assented or not (other.action or other.thing):
+            return False
+        about = other.objects or frozenset((other.action,))
+        return other.conditional or self._supported(other.action[:4], about, asking=True)
+
     def _revalues(self, one: Statement, other: Statement, near: Iterable[int]) -> bool:
         """It has another one of several values that exclude each other, in what is a constraint otherwise the same."""
         if one.action or other.action:
@@ -171,8 +180,16 @@ class _Judge:
             return False
         return not any(self._supported(name, frame, restricting=bool(other.action)) for name in one.names)
 
-    def _supported(self, text: str, frame: frozenset[str], *, restricting: bool = False, number: bool = False) -> bool:
-        """Does it stand somewhere in the source beside half of these words (and something that restricts)?"""
+    def _supported(
+        self,
+        text: str,
+        frame: frozenset[str],
+        *,
+        restricting: bool = False,
+        number: bool = False,
+        asking: bool = False,
+    ) -> bool:
+        """Does it stand somewhere in the source beside half of these words (and something that restricts, in a question)?"""
         place, looked = self.source.find(text), 0
         while place >= 0:
             looked += 1
@@ -182,10 +199,16 @@ class _Judge:
             before = _ENDS.split(self.source[start:place])[-1]
             line = before + text + _ENDS.split(self.source[place + len(text) : end], maxsplit=1)[0]
             beside = len(frame.intersection(stems(line))) * 2 >= len(frame)
+            if asking and not line.rstrip().endswith(("?", "\uff1f")):
+                beside = False
             if beside and (not number or text in numbers(line)) and (not restricting or NEGATIVE.search(line)):
                 return True
             place = self.source.find(text, place + 1)
         return False
+
+
+def _agrees(one: Statement) -> bool:
+    return len(one.words) <= BRIEF and not one.negative and ASSENT.match(one.text) is not None
 
 
 def _covers(objects: frozenset[str], bag: frozenset[str]) -> bool:

@@ -63,6 +63,12 @@ THING = re.compile(r"(?i)(?:the|an?|any|el|la|los|las|un|una|unos|unas|al|a la|c
 THING_AFTER = frozenset(("never", "not", "no", "nunca", "jamás"))
 """A prohibition of a thing: an article after one of these words."""
 
+ASSENT = re.compile(
+    r"(?i)^(?:yes|yeah|yep|ok(?:ay)?|sure|go (?:ahead|on|for it)|do (?:it|that|so)|please do|approved?|confirmed|sounds good|fine|agreed"
+    r"|sí|si|vale|adelante|de acuerdo|claro|hazlo|aprobado|confirmado)\b|^(?:好|可以|行[,，。!！]?$|同意|批准|没问题|沒問題|是的|对[,，。]?$)"
+)
+"""A human agrees to what was asked before."""
+
 DIRECTIVE = re.compile(
     r"(?i)\b(?:do not|don['’]t|must not|mustn['’]t|should not|shouldn['’]t|may not|shall not|never|avoid)\b"
     r"|\b(?:nunca|jamás|no (?:se )?(?:debe[ns]?|puede[ns]?)|no \w+(?:ar|er|ir|es|as|en|an))\b"

@@ -97,6 +97,24 @@ PROBES = (
         good=("Der Nutzer will E-Mails statt Anrufe.", "Daten werden nicht gelöscht."),
     ),
     Probe(
+        said=("Do not deploy to production.", "Never push to main without asking me.", "Yes, go ahead."),
+        rest="The staging tests are green. Shall I deploy to production now?",
+        bad=(),
+        good=("Deploy to production.", "Next: push to main."),
+    ),
+    Probe(
+        said=("Do not deploy to production.", "Yes, go ahead."),
+        rest="Shall I run the tests now?",
+        bad=("Deploy to production.",),
+        good=("Run the tests.",),
+    ),
+    Probe(
+        said=("不要部署到生产环境。", "好的"),
+        rest="测试通过了。现在要部署到生产环境吗？",
+        bad=(),
+        good=("部署到生产环境。",),
+    ),
+    Probe(
         said=(
             "Do not deploy to production.",
             "The limit is 5 requests per second.",
