@@ -12,12 +12,14 @@ from offturn.summarizer import Summarizer
 from offturn_config.groups import Summary
 from offturn_engine.chunks import chunks
 from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Sections, Spent
+from offturn_engine.contradictions import said
 from offturn_engine.errors import SummarizerError
 from offturn_engine.mask import mask
 from offturn_engine.plan import Summarise
 from offturn_engine.prompt import PROMPT_TOKENS, SYSTEM, budget_of, record_text, repair, request
 from offturn_engine.reply import Refusal, check
 from offturn_engine.sampling import newest, sampled
+from offturn_engine.statements import Statement
 from offturn_engine.summary import Prefix, SummaryReply, SummaryRequest
 from offturn_engine.templates import TEMPLATES
 from offturn_engine.tokens import estimate_text
@@ -48,6 +50,7 @@ class Asking:
     spent: Spent = NOTHING_SPENT
     masked: int = 0
     head_trimmed: int = 0
+    told: tuple[Statement, ...] | None = None
 
     async def run(self) -> tuple[Sections, str]:
         """The sections, and who wrote them.
@@ -92,6 +95,10 @@ class Asking:
         reply, sections = await self._answer(await asyncio.to_thread(self._request, text, previous, merge))
         return sections, reply.model
 
+    async def amended(self, sections: Sections, text: str) -> tuple[Sections, str]:
+        """The sections with what this text tells. Raises BadAnswer and SummarizerError."""
+        return await self._ask(text, sections)
+
     async def once(self, prefix: Prefix) -> tuple[Sections, str]:
         """In one call behind the host's own request. Raises BadAnswer and SummarizerError."""
         reply, sections = await self._answer(await asyncio.to_thread(self.whole, prefix))
@@ -118,14 +125,14 @@ class Asking:
 
     async def _answer(self, asked: SummaryRequest) -> tuple[SummaryReply, Sections]:
         if (kept := _kept(await self.paid.get(asked.key))) is not None:
-            checked = self._check(kept, asked)
+            checked = await asyncio.to_thread(self._check, kept, asked)
             if isinstance(checked, Sections):
                 return kept, checked
         reply = await self._pay(asked)
-        checked = self._check(reply, asked)
+        checked = await asyncio.to_thread(self._check, reply, asked)
         if isinstance(checked, Refusal) and checked.repairable:
             reply = await self._pay(repair(asked, checked.reasons))
-            checked = self._check(reply, asked)
+            checked = await asyncio.to_thread(self._check, reply, asked)
         if isinstance(checked, Refusal):
             raise BadAnswer
         await self.paid.put(asked.key, json.dumps(asdict(reply)))
@@ -146,7 +153,10 @@ class Asking:
         return replace(reply, text=mask(reply.text).text) if asked.prefix else reply
 
     def _check(self, reply: SummaryReply, asked: SummaryRequest) -> Sections | Refusal:
-        return check(reply, asked, language=self.wanted.language, budget=self.wanted.max_output_tokens)
+        wanted = self.wanted
+        if self.told is None:
+            self.told = said(m.text for m in wanted.draft.path if m.origin == "human")
+        return check(reply, asked, language=wanted.language, budget=wanted.max_output_tokens, told=self.told)
 
 
 def _kept(text: str | None) -> SummaryReply | None:

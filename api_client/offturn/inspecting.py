@@ -12,7 +12,7 @@ from offturn.health import UNATTENDED
 from offturn.loading import requirement
 from offturn.store.dead import counted
 from offturn.store.replies import Event
-from offturn_engine.compaction import UNPRICED, Compaction, Economics
+from offturn_engine.compaction import UNPRICED, Audit, Compaction, Economics
 from offturn_engine.handles import parse_handle, text_behind
 from offturn_engine.ranges import Ranges, length
 from offturn_engine.triggers import Requirement
@@ -54,7 +54,8 @@ class Status:
 class Generation:
     """One kept generation. `covered`: seq ranges its summary accounts for; `in_force`: the view shows it.
 
-    `replaces`: what was current at its commit. `economics`: what it cost and saves. `tokens_after`: estimate of its view's messages, uncalibrated. `at`: ms
+    `replaces`: what was current at its commit. `economics`: what it cost and saves. `audit`: what became of the facts it
+    covers; None where its record is not known. `tokens_after`: estimate of its view's messages, uncalibrated. `at`: ms
     of the server's clock.
     """
 
@@ -69,6 +70,7 @@ class Generation:
     current: bool
     at: int
     economics: Economics = UNPRICED
+    audit: Audit | None = None
 
 
 def checked_limit(limit: object) -> None:
@@ -120,6 +122,7 @@ def generations(cache: Cache, records: Mapping[int, Compaction]) -> list[Generat
             current=number == meta.current,
             at=info.at,
             economics=records[number].economics if number in records else UNPRICED,
+            audit=records[number].audit if number in records else None,
         )
         for number, info in sorted(meta.generations.items())
     ]

@@ -15,6 +15,7 @@ from functools import partial
 from secrets import token_hex
 from typing import Any, TypeAlias
 
+from offturn.auditing import settled
 from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
 from offturn.outlasting import OUTAGE_SECONDS, outlasting
@@ -25,12 +26,13 @@ from offturn.stopping import stop
 from offturn.store.errors import StoreFull, StoreUnavailable, UnknownVersion
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
 from offturn.store.sessions import SessionStore
-from offturn.summarise import BAD_ANSWER, PaidInSession, Unavailable
+from offturn.summarise import PAID_IN_VAIN, PaidInSession, Unavailable, Written
 from offturn.summarizer import AnySummarizer
-from offturn.writing import Means, priced, write
+from offturn.writing import Count, Means, priced, uncounted, write
 from offturn_config.errors import OffturnError
 from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
+from offturn_engine.audit import audited
 from offturn_engine.compaction import Compaction
 from offturn_engine.draft import Candidate
 from offturn_engine.economics import PriceOf, unpriced
@@ -52,7 +54,7 @@ from offturn_engine.outcome import (
     finish,
     name,
 )
-from offturn_engine.plan import HEAD_TRIMMED, PruneOnly, Skip, apply, widen
+from offturn_engine.plan import HEAD_TRIMMED, PruneOnly, Skip, Summarise, widen
 from offturn_engine.turns import last_unanswered
 
 Work: TypeAlias = Callable[[Claim, Progress], Coroutine[Any, Any, Outcome]]
@@ -79,16 +81,17 @@ async def run(
     hourly: int | None = None,
     prices: PriceOf = unpriced,
     remote: Remote | None = None,
+    count: Count = uncounted,
 ) -> Outcome:
     """Compact one session if it is due and free.
 
     A result outlasts an outage of a minute. patience: seconds without progress after which the job ends. hourly: automatic
     compactions a session may have an hour. prices: for the account in the record. remote: endpoints for policies that let
-    a provider compact.
+    a provider compact. count: is told the audit of what is committed.
     Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
     unexpected error is raised too, after the session was handed back with a delay.
     """
-    means = Means(summarizer, prices, remote)
+    means = Means(summarizer, prices, remote, count)
     return await claimed(
         key,
         partial(_compact, key, store, means),
@@ -153,30 +156,36 @@ async def _compact(key: SessionKey, store: SessionStore, means: Means, claim: Cl
         return await publish(key, store, claim, job, means, planned.candidate)
     paid = PaidInSession(store, key, claim.incarnation, claim.redactions, progress)
     planned, written = await write(planned, job, means, paid)
-    if isinstance(written, Unavailable) and written.try_again and not job.pressing:
-        cause: Cause = "limit" if written.kind == LIMITED else "provider"
-        return Failed(kind=written.kind, retry_after=written.retry_after, cause=cause)
-    if isinstance(written, Unavailable) and job.instead:  # which is what a failure would be replaced by
-        return _undone(NOTHING_TO_COVER, blameless=written.kind != BAD_ANSWER)
-    if isinstance(written, Unavailable):
-        candidate = await asyncio.to_thread(fall_back, planned, written.spent)
-        if candidate is None:
-            kept: Cause = "provider" if written.try_again else "job"
-            return Failed(kind=written.kind, retry_after=written.retry_after, cause=kept)
-        return await publish(key, store, claim, job, means, candidate, fallback=written.kind)
-    told = partial(
-        apply,
-        planned,
-        written.sections,
-        spent=written.spent,
-        model=written.model,
-        head_trimmed=written.head_trimmed,
-        opaque=written.opaque,
-    )
-    outcome = await publish(key, store, claim, job, means, await asyncio.to_thread(told))
+    made = await settled(planned, written, means.summarizer, paid) if isinstance(written, Written) else written
+    if isinstance(made, Unavailable):
+        return await _without(key, store, claim, job, means, planned, made)
+    candidate, written = made
+    outcome = await publish(key, store, claim, job, means, candidate)
     if not isinstance(outcome, Compacted):
         return outcome
     return replace(outcome, masked=written.masked, own_model=written.own_model)
+
+
+async def _without(
+    key: SessionKey,
+    store: SessionStore,
+    claim: Claim,
+    job: Job,
+    means: Means,
+    planned: Summarise,
+    failed: Unavailable,
+) -> Outcome:
+    """What is done where no summary could be had."""
+    if failed.try_again and not job.pressing:
+        cause: Cause = "limit" if failed.kind == LIMITED else "provider"
+        return Failed(kind=failed.kind, retry_after=failed.retry_after, cause=cause)
+    if job.instead:  # which is what a failure would be replaced by
+        return _undone(NOTHING_TO_COVER, blameless=failed.kind not in PAID_IN_VAIN)
+    candidate = await asyncio.to_thread(fall_back, planned, failed.spent)
+    if candidate is None:
+        kept: Cause = "provider" if failed.try_again else "job"
+        return Failed(kind=failed.kind, retry_after=failed.retry_after, cause=kept)
+    return await publish(key, store, claim, job, means, candidate, fallback=failed.kind)
 
 
 async def publish(
@@ -192,23 +201,30 @@ async def publish(
 ) -> Outcome:
     """Accept and commit a candidate of this job. gain: the least share of the view it must save; None: the policy's."""
     least = job.policy.size.minimum_gain if gain is None else gain
+    if not candidate.compaction.audit.kinds:
+        candidate = await asyncio.to_thread(audited, candidate)
     if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=least):
         if rejected.broken:
             return Failed(kind=rejected.reason)
         reason = TOO_DENSE if rejected.reason == TOO_DENSE else NO_GAIN
-        return _undone(reason, blameless=fallback not in ("", BAD_ANSWER))
+        return _undone(reason, blameless=fallback not in ("", *PAID_IN_VAIN))
     reply = await _commit(key, store, claim, job, means, candidate)
     if reply == Refused(why="fuller"):
         # An emergency covered more while the model was paid: put the summary over all of it.
         now = await outlasting(partial(load, key, store, claim))
         if isinstance(now, Job):
-            candidate = await asyncio.to_thread(widen, candidate, now.path, now.base.covered)
+            candidate = await asyncio.to_thread(_widened, candidate, now)
             if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=-math.inf):
                 return Failed(kind=rejected.reason)
             reply = await _commit(key, store, claim, replace(now, base=job.base), means, candidate)
     if not isinstance(reply, Committed):
         return Superseded(reason=reply.why if isinstance(reply, Refused) else "gone")
+    means.count(candidate.compaction.audit)
     return _published(reply.number, candidate.compaction, fallback)
+
+
+def _widened(candidate: Candidate, now: Job) -> Candidate:
+    return audited(widen(candidate, now.path, now.base.covered))
 
 
 def _undone(reason: str, *, blameless: bool = False) -> Outcome:

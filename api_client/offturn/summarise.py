@@ -21,6 +21,11 @@ from offturn_engine.plan import Summarise
 BAD_ANSWER = "bad_answer"
 """The kind of a failure that was paid: the model answered, and that was no summary, nor once repaired."""
 
+FACTS_LOST = "facts_lost"
+"""Another such kind: with the summary fewer facts are kept or recoverable than the policy demands, also once repaired."""
+
+PAID_IN_VAIN = frozenset({BAD_ANSWER, FACTS_LOST})
+
 
 @dataclass(frozen=True, slots=True)
 class Written:

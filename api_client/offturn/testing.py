@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 from offturn.client import CompactionClient
 from offturn_engine.language import detect
+from offturn_engine.statement_words import LEADS, NEGATIVE
 from offturn_engine.summary import SummaryReply, SummaryRequest
 from offturn_engine.tokens import estimate_text
 
@@ -101,7 +102,10 @@ def summary_of(request: SummaryRequest) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return list(dict.fromkeys(_WORD.findall(text)))
+    """Each word once. Out of their sentences they may not forbid or ask for anything: that would contradict a human."""
+    told = dict.fromkeys(_WORD.findall(text))
+    harmless = [word for word in told if word.lower() not in LEADS and NEGATIVE.search(word) is None]
+    return [*harmless[-1:], *harmless[:-1]] if len(harmless) > 1 else list(told)
 
 
 @asynccontextmanager

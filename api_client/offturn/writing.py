@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from offturn.asking import Paid
 from offturn.loading import Job
@@ -12,12 +14,19 @@ from offturn.remote import Remote, aligned, asks, request
 from offturn.summarise import Unavailable, Written, summarise
 from offturn.summarizer import AnySummarizer, Extractive
 from offturn_config.errors import InvalidSetting
-from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Economics
+from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Audit, Economics
 from offturn_engine.draft import Candidate
 from offturn_engine.economics import PriceOf, account
 from offturn_engine.errors import SummarizerError
 from offturn_engine.plan import Summarise
 from offturn_engine.render import render
+
+Count: TypeAlias = Callable[[Audit], None]
+"""Is told what became of the facts of each generation that was committed: numbers, no content."""
+
+
+def uncounted(_: Audit) -> None:
+    """Nobody counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,7 @@ class Means:
     summarizer: AnySummarizer
     prices: PriceOf
     remote: Remote | None
+    count: Count = uncounted
 
 
 async def write(planned: Summarise, job: Job, means: Means, paid: Paid) -> tuple[Summarise, Written | Unavailable]:

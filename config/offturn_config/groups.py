@@ -223,6 +223,17 @@ class Ledger(Group):
     budget: Amount = Field(description="room for the ledger in the view; 0: none")
 
 
+class Audit(Group):
+    """What has to become of the ledger's facts before a summary by a model is published: shown, or found by handle."""
+
+    constraints: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0, description="share of the constraints that has to be kept or recoverable; 0: none has"
+    )
+    others: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0, description="the same of the facts of each other kind"
+    )
+
+
 class Tiers(Group):
     """The four tiers of `claude-code`: nothing, clear results, clear groups, summarise."""
 

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 from offturn_config.errors import InvalidPolicy
 from offturn_config.groups import (
     After,
+    Audit,
     Boundary,
     Bounds,
     Failure,
@@ -48,6 +49,7 @@ class Policy(Group):
     human: Human
     summary: Summary
     ledger: Ledger
+    audit: Audit = Audit()
     tiers: Tiers = Tiers()
     after: After = After()
     failure: Failure = Failure()

@@ -131,14 +131,49 @@ NO_SECTIONS = Sections()
 NOTHING_SPENT = Spent()
 
 
+Verdict = Literal["kept", "recoverable", "lost", "mutated"]
+"""What became of a fact; see `offturn_engine.audit`."""
+
+
+class KindAudit(Record):
+    """The verdicts on all facts of one kind, counted."""
+
+    kind: str
+    kept: int = 0
+    recoverable: int = 0
+    lost: int = 0
+    mutated: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.kept + self.recoverable + self.lost + self.mutated
+
+
+class NotKept(Record):
+    """A fact that the view does not show as it is, by where it was last seen."""
+
+    kind: str
+    seq: int
+    verdict: Verdict
+
+
 class Audit(Record):
-    """What became of the covered facts: counts of ledger items and human messages."""
+    """What became of the covered facts: counts of ledger items and human messages.
+
+    Not audited, as in an emergency: no `kinds`, `kept` and `recoverable` count what the ledger's text lists and leaves
+    out. not_kept: the gravest first, bounded.
+    """
 
     kept: int = 0
     recoverable: int = 0
+    lost: int = 0
+    mutated: int = 0
     human_verbatim: int = 0
     human_cut: int = 0
     human_by_handle: int = 0
+    kinds: tuple[KindAudit, ...] = ()
+    not_kept: tuple[NotKept, ...] = ()
 
 
 class Compaction(Record):

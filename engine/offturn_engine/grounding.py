@@ -59,6 +59,8 @@ class _Known:
     numbers: set[str] = field(default_factory=set)
     scaled: set[str] = field(default_factory=set)  # of large numbers, in thousands and millions
     hexes: set[str] = field(default_factory=set)  # starts of hashes
+    pairs: set[str] = field(default_factory=set)  # a name with the folder it stands in: `src/app.py`
+    bare: set[str] = field(default_factory=set)  # a name that stands in no folder, as a listing shows it
 
 
 def anchors(text: str) -> set[str]:
@@ -171,11 +173,13 @@ def _atom_known(atom: str, known: _Known) -> bool:
 
 
 def _path_grounded(path: str, known: _Known) -> bool:
-    """A file by its name, anything else by every component."""
+    """A file by its name in the folder it is said to be in, anything else by every component."""
     parts = [part.strip(".-") for part in _PIECE.findall(path.split("://", 1)[-1])]
     parts = [part for part in parts if part]
     if "://" not in path and parts and _is_file(parts[-1]):
-        return parts[-1] in known.pieces
+        name = parts[-1]
+        placed = len(parts) < 2 or "/".join(parts[-2:]) in known.pairs
+        return name in known.pieces and (placed or (name in known.bare and parts[-2] in known.pieces))
     return all(part in known.pieces or part in known.numbers for part in parts)
 
 
@@ -184,8 +188,17 @@ def _known(source: str) -> _Known:
     plain = source.lower()
     # `[10,200]` is two numbers, `10,200` one; a line break escaped inside JSON glues its letter to the next word
     for text in dict.fromkeys((plain, _THOUSANDS.sub("", plain), _ESCAPES.sub(" ", plain))):
+        folder = ""
+        end = -1
         for match in _PIECE.finditer(text):
-            _learn(match[0].strip(".-"), known)
+            piece = match[0].strip(".-")
+            _learn(piece, known)
+            inside = match.start() == end + 1 and text[end] in "/\\"
+            if inside:
+                known.pairs.add(f"{folder}/{piece}")
+            else:
+                known.bare.add(piece)
+            folder, end = piece, match.end()
     return known
 
 

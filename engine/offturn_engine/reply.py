@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from offturn_engine.compaction import Sections
+from offturn_engine.contradictions import contradictions
 from offturn_engine.grounding import familiar, ungrounded
 from offturn_engine.headings import Answer, answer
+from offturn_engine.inventions import inventions
 from offturn_engine.language import detect
 from offturn_engine.prompt import record_text
 from offturn_engine.rules import HOPELESS, REMEDIES, Rule
+from offturn_engine.statements import Statement
 from offturn_engine.summary import SummaryReply, SummaryRequest
 from offturn_engine.symptoms import (
     chats,
@@ -46,11 +49,13 @@ class Refusal:
     ungrounded: int = 0
 
 
-def check(reply: SummaryReply, request: SummaryRequest, *, language: str, budget: int) -> Sections | Refusal:
+def check(
+    reply: SummaryReply, request: SummaryRequest, *, language: str, budget: int, told: Sequence[Statement] = ()
+) -> Sections | Refusal:
     """The answer's sections under the request's titles ("" where it had nothing), or why it is refused.
 
     `language` is what `detect` found for the user ("" checks nothing), `budget` the size in tokens asked for; a quarter
-    more is taken. Never raises, whatever the text.
+    more is taken. `told`: what humans said in all that the summary is to cover. Never raises, whatever the text.
     """
     text = clean(reply.text)
     taken = answer(text[:LONGEST], request.titles)
@@ -62,6 +67,7 @@ def check(reply: SummaryReply, request: SummaryRequest, *, language: str, budget
     )
     loose = ungrounded("\n\n".join(sections.bodies), request.source)
     found = {*_form(reply, taken, bodies, request.titles), *_content(sections, bodies, request.source, language)}
+    found.update(_against(sections, told, request.source))
     if loose:
         found.add("ungrounded")
     if len(text) > LONGEST or estimate_text(record_text(sections)) > budget * _SLACK:
@@ -111,6 +117,14 @@ def _content(sections: Sections, bodies: Mapping[str, str], source: str, languag
         yield "wrong-language"
     if len(text) >= _LEAST_WORDS and familiar(text, source) < _LEAST_FAMILIAR:
         yield "ungrounded"
+    if inventions(text, source):
+        yield "ungrounded"
+
+
+def _against(sections: Sections, told: Sequence[Statement], source: str) -> Iterator[Rule]:
+    """What the sections say against what humans said."""
+    for found in contradictions("\n\n".join(sections.bodies), told, source):
+        yield "contradicted" if found.change in ("negation", "value") else "mutated"
 
 
 def _is_missing(bodies: Mapping[str, str], titles: Sequence[str]) -> bool:

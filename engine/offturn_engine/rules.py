@@ -22,6 +22,8 @@ Rule = Literal[
     "empty-sections",
     "wrong-language",
     "over-budget",
+    "contradicted",
+    "mutated",
     "ungrounded",
 ]
 
@@ -39,7 +41,9 @@ REMEDIES: Mapping[Rule, str] = {
     "empty-sections": "Most sections held nothing. Fill those the text has something for, the goal always.",
     "wrong-language": "It was in another language than the user's.",
     "over-budget": "It was too long. Keep what someone needs to continue, drop the rest.",
-    "ungrounded": "It named paths, links, numbers or identifiers that are not in the text. Copy them exactly or leave them out.",
+    "contradicted": "It said the opposite of what the user said: a 'not' was dropped or added, or a value exchanged. Record what the user wants and forbids as they said it last.",
+    "mutated": "It changed an amount, a path or a name in something the user demanded. Copy them exactly.",
+    "ungrounded": "It named paths, links, numbers, identifiers or decisions that are not in the text. Copy them exactly or leave them out.",
 }
 """In the order in which reasons are reported: the most telling first."""
 

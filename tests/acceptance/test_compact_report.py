@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from offturn_engine.compaction import NOTHING, Compaction
+from offturn_engine.compaction import NOTHING, Audit, Compaction, KindAudit, NotKept
 from offturn_engine.formats import get
 from offturn_engine.report import report
 from offturn_worker.reporting.page import html, visible
@@ -60,7 +60,13 @@ def page(text: str, record: Compaction = NOTHING) -> tuple[Page, str]:
 
 def test_hostile_text_stays_text() -> None:
     record = Compaction(
-        number=2, covered=((0, 1),), summary=HOSTILE, model=HOSTILE, method="model", concessions={HOSTILE: 1}
+        number=2,
+        covered=((0, 1),),
+        summary=HOSTILE,
+        model=HOSTILE,
+        method="model",
+        concessions={HOSTILE: 1},
+        audit=Audit(kinds=(KindAudit(kind=HOSTILE, lost=1),), not_kept=(NotKept(kind=HOSTILE, seq=0, verdict="lost"),)),
     )
     read, written = page(HOSTILE, record)
 
@@ -74,6 +80,17 @@ def test_hostile_text_stays_text() -> None:
     assert "default-src 'none'" in written
     assert "http" not in written.replace("http-equiv", "")
     written.encode()
+
+
+def test_facts_are_counted_by_what_became_of_them_and_those_gone_lead_to_their_message() -> None:
+    kinds = (KindAudit(kind="file", kept=1_200, recoverable=3), KindAudit(kind="constraint", mutated=1))
+    gone = (NotKept(kind="constraint", seq=0, verdict="mutated"), NotKept(kind="file", seq=1, verdict="recoverable"))
+    record = Compaction(number=2, covered=((0, 1),), summary="-", audit=Audit(kinds=kinds, not_kept=gone))
+    read, written = page("hello", record)
+    words = re.sub(r"\s+", " ", " ".join(read.words))
+    assert "file 1,200 3 0 0" in words
+    assert '<a href="#m0">m0</a> constraint mutated' in written
+    assert 'href="#m1"' not in written.split("Facts, by what became")[1].split("Summarizer")[0]
 
 
 def test_what_is_hidden_becomes_visible_and_lines_stay() -> None:

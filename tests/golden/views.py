@@ -53,7 +53,7 @@ def described(candidate: Candidate) -> dict[str, Any]:
         "covered": [list(pair) for pair in record.covered],
         "replay": record.replay,
         "tokens": [record.tokens_before, record.tokens_after],
-        "audit": record.audit.model_dump(),
+        "audit": record.audit.model_dump(exclude={"lost", "mutated", "kinds", "not_kept"}),
         "concessions": record.concessions,
         "items": [f"{item.kind} {item.seq}" for item in candidate.rendering.items],
         "edits": [[edit.seq, edit.part, edit.rule, edit.text] for edit in record.edits],

@@ -19,6 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 MODULE_OF = {
     "genai-prices": "genai_prices",
+    "prometheus-client": "prometheus_client",
     "pydantic-settings": "pydantic_settings",
     "vl-convert-python": "vl_convert",
 }

@@ -51,6 +51,8 @@ MUTANTS = (
     Mutant("F4", "five-step", "prune.style", "one-line"),
     Mutant("F5", "five-step", "ledger.budget", 0.05),
     Mutant("F6", "five-step", "trigger.minimum_growth", 0.01),
+    Mutant("A1", "balanced", "audit.constraints", 0.0),
+    Mutant("A2", "balanced", "audit.others", 0.0),
     Mutant("B1", "hermes-0.19", "prune.style", "placeholder"),
     Mutant("B2", "hermes-lean", "summary.one_call", False),
 )

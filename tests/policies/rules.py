@@ -38,6 +38,8 @@ RULES = {
     "F4": "five-step reduces results to their telling parts first",
     "F5": "five-step keeps constraints apart, word for word",
     "F6": "five-step does not start at every turn",
+    "A1": "balanced publishes no summary by a model that changes or loses a constraint; it is repaired once",
+    "A2": "balanced publishes none with which more than a tenth of the facts of another kind is lost",
     "B1": "hermes-0.19 has one-line stubs and the cut of the released program",
     "B2": "hermes-lean has a small tail, human words verbatim, an index by code and one call",
 }

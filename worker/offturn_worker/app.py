@@ -27,6 +27,7 @@ from offturn_worker.health import Health
 from offturn_worker.heartbeat import Heartbeat
 from offturn_worker.jobs import Compact
 from offturn_worker.logs import described, unhandled_logged
+from offturn_worker.metrics import Metrics
 from offturn_worker.outage import Watch
 from offturn_worker.poller import Poller
 from offturn_worker.pulse import Pulse
@@ -77,7 +78,7 @@ async def run_worker(
     store: makes what jobs work on.
     """
     async with open_servers(settings) as servers:
-        limits = SharedLimits(servers.store)
+        limits, metrics = SharedLimits(servers.store), Metrics()
         compact: Compact = partial(
             recipe.run,
             store=store(servers.store),
@@ -89,14 +90,19 @@ async def run_worker(
             remote=endpoints(settings),
             patience=settings.job_timeout,
             hourly=settings.compactions_per_hour,
+            count=metrics.audited,
         )
         if settings.tenant_jobs:
             compact = within_places(compact, limits, places=settings.tenant_jobs, lease_ms=settings.lease_ms)
-        await serve(settings, servers, compact, started)
+        await serve(settings, servers, compact, started, metrics)
 
 
 async def serve(
-    settings: WorkerSettings, servers: Servers, compact: Compact, started: Callable[[Running], None] | None = None
+    settings: WorkerSettings,
+    servers: Servers,
+    compact: Compact,
+    started: Callable[[Running], None] | None = None,
+    metrics: Metrics | None = None,
 ) -> None:
     """The worker around any `compact`. The first signal drains, the second ends the process."""
     pulse = Pulse("poll", "sweep")
@@ -106,7 +112,7 @@ async def serve(
     ring = Doorbell(servers.queue).ring
     sweep = Sweep(SessionStore(servers.store), ring, seconds=settings.sweep_seconds, beat=partial(pulse.beat, "sweep"))
     with unhandled_logged(), stop_on_signal() as stop:
-        health = Health(pulse, servers.each, stop.is_set)
+        health = Health(pulse, servers.each, stop.is_set, metrics or Metrics())
         heartbeat = Heartbeat(Workers(servers.store), settings, stop)
         async with (
             health.served(settings.health_host, settings.health_port) as port,

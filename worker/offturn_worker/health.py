@@ -1,4 +1,4 @@
-"""`/livez` and `/readyz`, over HTTP in the process itself: arq's own check says "some worker, within the hour".
+"""`/livez`, `/readyz` and `/metrics`, over HTTP in the process itself: arq's own check says "some worker, within the hour".
 
 aiohttp is loaded by the first call that needs it: a worker that serves no health starts without.
 """
@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from offturn_config.errors import InvalidSetting
+from offturn_worker.metrics import CONTENT_TYPE, Metrics
 from offturn_worker.pulse import Pulse
 
 if TYPE_CHECKING:
@@ -25,10 +26,11 @@ PING_SECONDS = 1.0
 class Health:
     """Answers for one worker process. `servers` are pinged for readiness only."""
 
-    def __init__(self, pulse: Pulse, servers: Sequence[Redis], draining: Callable[[], bool]) -> None:
+    def __init__(self, pulse: Pulse, servers: Sequence[Redis], draining: Callable[[], bool], metrics: Metrics) -> None:
         self._pulse = pulse
         self._servers = servers
         self._draining = draining
+        self._metrics = metrics
 
     async def livez(self, _request: web.Request) -> web.Response:
         """200 while the loops come round, whatever Redis does; a draining worker is alive."""
@@ -41,6 +43,12 @@ class Health:
         answers = await asyncio.gather(*map(_pings, self._servers))
         return _answer(all(answers) and not self._draining(), {"redis": all(answers), "draining": self._draining()})
 
+    async def metrics(self, _request: web.Request) -> web.Response:
+        """What was counted since the process started."""
+        from aiohttp import web
+
+        return web.Response(body=self._metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+
     @asynccontextmanager
     async def served(self, host: str, port: int) -> AsyncIterator[int | None]:
         """Serve inside the block; gives the port, None where `port` is -1. Raises InvalidSetting if it is taken."""
@@ -50,7 +58,9 @@ class Health:
         from aiohttp import web
 
         app = web.Application()
-        app.add_routes([web.get("/livez", self.livez), web.get("/readyz", self.readyz)])
+        app.add_routes(
+            [web.get("/livez", self.livez), web.get("/readyz", self.readyz), web.get("/metrics", self.metrics)]
+        )
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         try:

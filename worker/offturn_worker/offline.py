@@ -8,12 +8,14 @@ from functools import partial
 from typing import Any, Self
 
 from offturn.asking import calls_wanted
+from offturn.auditing import settled
 from offturn.config import DEFAULT_WINDOW, reserved_output
-from offturn.summarise import Unavailable, summarise
+from offturn.summarise import Unavailable, Written, summarise
 from offturn.summarizer import AnySummarizer, Extractive
 from offturn_config.limits import Limits, window_filled
 from offturn_config.policy import Policy
 from offturn_engine.accept import accept
+from offturn_engine.audit import audited
 from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import SummarizerError
@@ -23,7 +25,7 @@ from offturn_engine.formats.base import Format
 from offturn_engine.imported import left_out, taken_over
 from offturn_engine.messages import Message, RawMessage
 from offturn_engine.outcome import NO_GAIN
-from offturn_engine.plan import PruneOnly, Skip, Summarise, apply, plan
+from offturn_engine.plan import PruneOnly, Skip, Summarise, plan
 from offturn_engine.render import render
 
 LEAST_WINDOW = 1_000
@@ -167,6 +169,7 @@ async def compact_conversation(
         candidate = await _summarised(planned, summarizer)
         made = candidate.compaction.spent.calls
         calls = calls_wanted(planned, DEFAULT_WINDOW) if isinstance(summarizer, Extractive) else made
+    candidate = audited(candidate)
     if rejected := accept(candidate, minimum_gain=policy.size.minimum_gain):
         why = NO_GAIN if rejected.reason == "covers_less" else rejected.reason
         return Result.unchanged(conversation, before, why, known)
@@ -191,21 +194,17 @@ def _sized(path: list[Message], conversation: Conversation, fmt: Format, policy:
 
 
 async def _summarised(planned: Summarise, summarizer: AnySummarizer) -> Candidate:
-    written = await summarise(planned, summarizer, PaidHere())
-    if isinstance(written, Unavailable):
+    paid = PaidHere()
+    written = await summarise(planned, summarizer, paid)
+    made = await settled(planned, written, summarizer, paid) if isinstance(written, Written) else written
+    if isinstance(made, Unavailable):
         raise SummarizerError(
-            written.kind,
-            f"summarizer {model_name(summarizer)} {UNUSABLE.get(written.kind, NO_ANSWER)} ({written.kind}): "
-            f"{REMEDIES.get(written.kind, '')}name another with --summarizer",
-            retryable=written.try_again,
+            made.kind,
+            f"summarizer {model_name(summarizer)} {UNUSABLE.get(made.kind, NO_ANSWER)} ({made.kind}): "
+            f"{REMEDIES.get(made.kind, '')}name another with --summarizer",
+            retryable=made.try_again,
         )
-    return apply(
-        planned,
-        written.sections,
-        spent=written.spent,
-        model=written.model,
-        head_trimmed=written.head_trimmed,
-    )
+    return made[0]
 
 
 def _result(candidate: Candidate, conversation: Conversation, read: Read, model_calls: int) -> Result:

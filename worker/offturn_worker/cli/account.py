@@ -35,7 +35,8 @@ def _rows(result: Result) -> Iterator[tuple[str, str]]:
         if result.record.covered:
             human = {"word for word": audit.human_verbatim, "cut": audit.human_cut, "by handle": audit.human_by_handle}
             yield "human", f"of the summarised: {_counts(human) or 'none'}"
-            yield "facts", f"{audit.kept:,} kept, {audit.recoverable:,} left out"
+            gone = _counts({"lost": audit.lost, "changed by the summary": audit.mutated})
+            yield "facts", f"{audit.kept:,} kept, {audit.recoverable:,} left out{gone and f', {gone}'}"
     for note in result.notes:
         yield "note", note
 

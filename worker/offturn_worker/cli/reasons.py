@@ -11,6 +11,7 @@ _WORDS: Mapping[str, str] = MappingProxyType(
         "no_gain": "no summary would save enough",
         "resting": "enough is done, more messages have to come first",
         "too_dense": "what may not be left out is above the ceiling by itself",
+        "facts_lost": "with the summary fewer facts would be kept than the policy demands",
         "below_trigger": "the view is small enough",
         "below_phase_minimum": "the view is too small for the end of a phase to be worth one",
         "phases_off": "the policy does nothing at the end of a phase",

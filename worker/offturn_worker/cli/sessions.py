@@ -12,6 +12,7 @@ from offturn import CompactionClient, OffturnError, Session, StoreUnavailable
 from offturn.config import ANY_WINDOW
 from offturn_engine.formats import get, names
 from offturn_engine.ranges import label
+from offturn_worker.cli.audits import print_audits
 from offturn_worker.cli.dead import list_parked
 from offturn_worker.cli.options import StoreUrl, Tenant
 from offturn_worker.cli.output import out, plain_lines, print_json, print_table, say
@@ -68,7 +69,12 @@ def show(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, a
         return {
             "status": asdict(await session.status()),
             "generations": [
-                {**asdict(one), "economics": one.economics.model_dump()} for one in await session.generations()
+                {
+                    **asdict(one),
+                    "economics": one.economics.model_dump(),
+                    "audit": one.audit and one.audit.model_dump(),
+                }
+                for one in await session.generations()
             ],
             "turns": timeline(await session.events(), await _asked(session)),
         }
@@ -92,6 +98,7 @@ def show(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, a
         "in_force",
         "provisional",
     )
+    print_audits(facts["generations"])
     out.print("\neconomics, in US dollars", markup=False)
     print_table(ECONOMICS, [_dollars(one) for one in facts["generations"]])
     out.print("\nturns", markup=False)

@@ -1,0 +1,232 @@
+"""Does a summary contradict what a human said? A dropped or an added negation, another value, amount or path.
+
+Only a statement about the same thing contradicts: most of its words are the other's too. And only where nothing in the
+source supports it: a human who changed their mind, or a result that gave the other figure, is no contradiction. A wrong
+refusal costs a paid call, so what is not sure is passed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from offturn_engine.constraints import is_constraint
+from offturn_engine.statement_words import ALTERNATIVES, ASSENT, DEMANDING, DIRECTIVE, DONE, FACTORS, NEGATIVE, UNITS
+from offturn_engine.statements import Statement, asks_for, clauses, numbers, statements, stem, stems
+
+Change = Literal["negation", "value", "amount", "name"]
+
+MOST = 50  # contradictions found in one text
+LED_TO = 500  # statements that one word leads to, the newest
+COMPARED = 100  # of these, those with most words in common
+LOOKED_UP = 200  # places in the source at which one word is looked up; where there are more, it is taken as supported
+AROUND = 160  # characters on each side of such a place
+BRIEF = 3  # words of a statement that does no more than agree
+DEMAND = 2  # words shared with a sentence up to which that has to be a constraint by its cues
+SAID = 5_000  # statements of humans, the newest
+
+_ALTERNATIVES = tuple(
+    frozenset(map(stem, group)) if all(w.isascii() or w[0] < "\u3400" for w in group) else group
+    for group in ALTERNATIVES
+)
+_ENDS = re.compile(r"\n|(?<=[.!?])\s|(?<=[\u3002\uff01\uff1f])")
+_OF = {word: group for group in _ALTERNATIVES for word in group}
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What was changed, and in which of the statements that were said (its index)."""
+
+    change: Change
+    said: int
+
+
+def said(texts: Iterable[str]) -> tuple[Statement, ...]:
+    """What humans said, oldest first, as statements and their clauses."""
+    return tuple(clause for text in texts for one in statements(text) for clause in clauses(one))[-SAID:]
+
+
+def contradictions(prose: str, told: Sequence[Statement], source: str) -> list[Contradiction]:
+    """What the prose says against what was told, in order, at most `MOST`. `source`: all that the prose was made from."""
+    if not told:
+        return []
+    judge = _Judge(told, source.lower())
+    found: dict[Contradiction, None] = {}
+    for one in (clause for whole in statements(prose) for clause in clauses(whole)):
+        found.update(dict.fromkeys(judge.against(one)))
+        if len(found) >= MOST:
+            break
+    return list(found)[:MOST]
+
+
+class _Judge:
+    def __init__(self, told: Sequence[Statement], source: str) -> None:
+        self.told = told
+        self.source = source
+        self.by_word: dict[str, list[int]] = defaultdict(list)
+        for i, one in enumerate(told):
+            for word in one.words:
+                self.by_word[word].append(i)
+        self.assented = max((i for i, one in enumerate(told) if _agrees(one)), default=-1)
+
+    def against(self, one: Statement) -> Iterator[Contradiction]:
+        """What one statement of the prose contradicts."""
+        shared = Counter[int]()
+        for word in one.words:
+            shared.update(self.by_word.get(word, ())[-LED_TO:])
+        near = [i for i, _ in shared.most_common(COMPARED)]
+        same = {other.text for other in self._of(near) if other.text == one.text}
+        if same:
+            return
+        for i in near:
+            other = self.told[i]
+            if (change := self._change(one, other, near)) is not None and not self._granted(other, i):
+                yield Contradiction(change, i)
+
+    def _of(self, indexes: Iterable[int]) -> Iterator[Statement]:
+        return (self.told[i] for i in indexes)
+
+    def _change(self, one: Statement, other: Statement, near: Iterable[int]) -> Change | None:
+        if self._drops(one, other, near) or self._adds(one, other):
+            return "negation"
+        if self._revalues(one, other, near):
+            return "value"
+        if self._recounts(one, other):
+            return "amount"
+        return "name" if self._renames(one, other) else None
+
+    def _drops(self, one: Statement, other: Statement, near: Iterable[int]) -> bool:
+        """It says to do what the other forbids, and no human ever said so."""
+        action, objects = other.action, other.objects
+        if other.thing:
+            return self._takes(one, other, near)
+        if not action or action not in one.bag or not one.plain or not asks_for(one, action):
+            return False
+        if other.names and not other.names & one.names:
+            return False
+        if objects:
+            about = _covers(objects, one.bag) and len(one.bag & other.bag) * 2 >= len(one.bag)
+        else:
+            about = not other.conditional and one.words[0] == action and len(one.words) <= 3
+        return about and not any(
+            h.plain and action in h.bag and _covers(objects, h.bag) for h in self._of(near) if h is not other
+        )
+
+    def _takes(self, one: Statement, other: Statement, near: Iterable[int]) -> bool:
+        """It says to do something with the thing that the other forbids, and no human ever said so."""
+        objects = other.objects
+        if other.conditional or not one.plain or DONE.search(one.text) or not objects <= one.bag:
+            return False
+        if not one.words or one.words[0] in objects or len(one.words) > len(objects) + 2:
+            return False
+        return not any(not h.negative and objects <= h.bag for h in self._of(near))
+
+    def _adds(self, one: Statement, other: Statement) -> bool:
+        """It forbids what the other asks for, and nothing in the source ever did."""
+        if not one.action or one.conditional or DIRECTIVE.search(one.text) is None or not asks_for(other, one.action):
+            return False
+        if not one.objects or not _covers(one.objects, other.bag) or (one.names and not one.names & other.names):
+            return False
+        return not self._supported(one.action[:4], one.objects, restricting=True)
+
+    def _granted(self, other: Statement, i: int) -> bool:
+        """Did a human agree later to what the other forbids? Where they had to be asked, or were."""
+        if i >= self.assented or not (other.action or other.thing):
+            return False
+        about = other.objects or frozenset((other.action,))
+        return other.conditional or self._supported(other.action[:4], about, asking=True)
+
+    def _revalues(self, one: Statement, other: Statement, near: Iterable[int]) -> bool:
+        """It has another one of several values that exclude each other, in what is a constraint otherwise the same."""
+        if one.action or other.action:
+            return False
+        for word in one.bag:
+            group = _OF.get(word)
+            if group is None or not group & other.bag or group & other.bag & one.bag:
+                continue
+            frame, mine, theirs = (one.bag & other.bag) - group, one.bag - group, other.bag - group
+            if not frame or len(frame) * 5 < 3 * max(len(mine), len(theirs)):
+                continue
+            if len(frame) < DEMAND and not is_constraint(other.text):
+                continue
+            if not any(word in h.bag and len(frame & h.bag) * 2 >= len(frame) for h in self._of(near)):
+                return True
+        return False
+
+    def _recounts(self, one: Statement, other: Statement) -> bool:
+        """It has other amounts than a constraint that is otherwise the same."""
+        if not one.numbers or not other.numbers or one.numbers & other.numbers or one.names != other.names & one.names:
+            return False
+        frame = one.bag & other.bag
+        if not _alike(one, other, frame):
+            return False
+        nearly = len(frame) > DEMAND and len(frame) * 5 >= 3 * max(len(one.bag), len(other.bag))
+        if not nearly and not is_constraint(other.text) and DEMANDING.search(other.text) is None:
+            return False
+        if not frame & UNITS and any(_converted(a, b) for a in one.numbers for b in other.numbers):
+            return False
+        return not any(self._supported(number, frame, number=True) for number in one.numbers)
+
+    def _renames(self, one: Statement, other: Statement) -> bool:
+        """It names other files or identifiers than a constraint that is otherwise the same."""
+        if not one.names or not other.names or one.names & other.names or bool(one.action) != bool(other.action):
+            return False
+        frame = (one.bag & other.bag) - _words(one.names | other.names)
+        mine, theirs = one.bag - _words(one.names), other.bag - _words(other.names)
+        if not frame or len(frame) * 5 < 3 * max(len(mine), len(theirs)) or not is_constraint(other.text):
+            return False
+        return not any(self._supported(name, frame, restricting=bool(other.action)) for name in one.names)
+
+    def _supported(
+        self,
+        text: str,
+        frame: frozenset[str],
+        *,
+        restricting: bool = False,
+        number: bool = False,
+        asking: bool = False,
+    ) -> bool:
+        """Does it stand somewhere in the source beside half of these words (and something that restricts, in a question)?"""
+        place, looked = self.source.find(text), 0
+        while place >= 0:
+            looked += 1
+            if looked > LOOKED_UP:
+                return True
+            start, end = max(0, place - AROUND), place + len(text) + AROUND
+            before = _ENDS.split(self.source[start:place])[-1]
+            line = before + text + _ENDS.split(self.source[place + len(text) : end], maxsplit=1)[0]
+            beside = len(frame.intersection(stems(line))) * 2 >= len(frame)
+            if asking and not line.rstrip().endswith(("?", "\uff1f")):
+                beside = False
+            if beside and (not number or text in numbers(line)) and (not restricting or NEGATIVE.search(line)):
+                return True
+            place = self.source.find(text, place + 1)
+        return False
+
+
+def _agrees(one: Statement) -> bool:
+    return len(one.words) <= BRIEF and not one.negative and ASSENT.match(one.text) is not None
+
+
+def _covers(objects: frozenset[str], bag: frozenset[str]) -> bool:
+    return len(objects & bag) * 5 >= len(objects) * 3
+
+
+def _alike(one: Statement, other: Statement, frame: frozenset[str]) -> bool:
+    same = len(frame) == len(one.bag) == len(other.bag)
+    return same or (len(frame) >= 2 and len(frame) * 2 >= max(len(one.bag), len(other.bag)))
+
+
+def _words(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(word for name in names for word in stems(name.replace("_", " ").replace(".", " ")))
+
+
+def _converted(a: str, b: str) -> bool:
+    try:
+        low, high = sorted((float(a), float(b)))
+    except ValueError:
+        return True
+    return low > 0 and round(high / low, 6) in FACTORS
