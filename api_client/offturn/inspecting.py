@@ -1,4 +1,4 @@
-"""Reading a session: status, generations, recall by handle. No I/O: all of it from what the handle has read."""
+"""Reading a session: status and generations. No I/O: all of it from what the handle has read."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from dataclasses import dataclass
 
 from offturn.cache import Cache
 from offturn.config import Adopt, SessionConfig
-from offturn.errors import Refused
 from offturn.health import UNATTENDED
 from offturn.loading import requirement
 from offturn.store.dead import counted
 from offturn.store.replies import Event
 from offturn_engine.compaction import UNPRICED, Compaction, Economics
-from offturn_engine.handles import parse_handle, text_behind
 from offturn_engine.ranges import Ranges, length
 from offturn_engine.triggers import Requirement
 
-__all__ = ["Event", "Generation", "Status", "generations", "recall", "status"]
+__all__ = ["Event", "Generation", "Status", "generations", "status"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,17 +115,3 @@ def generations(cache: Cache, records: Mapping[int, Compaction]) -> list[Generat
         )
         for number, info in sorted(meta.generations.items())
     ]
-
-
-def recall(cache: Cache, handle: object) -> str:
-    """The text behind `m12` or `m12.1`. Raises Refused."""
-    named = parse_handle(handle) if isinstance(handle, str) else None
-    if named is None:
-        raise Refused(f"handle {handle!r:.40}: write it like m12, or m12.1 for one part")
-    seq, part = named
-    if seq >= len(cache.log):
-        raise Refused(f"handle {handle!r}: the session has {len(cache.log)} messages, the first is m0")
-    message = cache.log[seq]
-    if part is not None and part >= len(message.parts):
-        raise Refused(f"handle {handle!r}: message m{seq} has {len(message.parts)} parts, the first is m{seq}.0")
-    return text_behind(message, part)

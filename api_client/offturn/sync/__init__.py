@@ -15,6 +15,6 @@ An `origin` function runs on that thread, so it must not call these methods; a s
 """
 
 from offturn.sync.client import CompactionClient, Sink, WriteBack
-from offturn.sync.session import Recorded, Session, Ticket
+from offturn.sync.session import RecallTool, Recorded, Session, Ticket
 
-__all__ = ["CompactionClient", "Recorded", "Session", "Sink", "Ticket", "WriteBack"]
+__all__ = ["CompactionClient", "RecallTool", "Recorded", "Session", "Sink", "Ticket", "WriteBack"]
