@@ -37,6 +37,7 @@ from offturn.inspecting import Event, Generation, Status
 from offturn.oneshot import fit
 from offturn.outbox import Undelivered
 from offturn.overflow import is_overflow
+from offturn.pinning import Pinned
 from offturn.recalling import RecallTool
 from offturn.session import Session
 from offturn.store.workers import WorkerSeen
@@ -75,6 +76,7 @@ __all__ = [
     "NotRecorded",
     "OffturnError",
     "Outcome",
+    "Pinned",
     "Pruned",
     "RecallTool",
     "Recorded",

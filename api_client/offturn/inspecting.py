@@ -27,7 +27,7 @@ class Status:
     jobs ended that count towards that, as in `5 x died, 1 x bug`. `blocked`: a sentence
     fit to show the user where compactions in a row made no room, else ""; only `unblock` and `rollback` lift that.
     `window` in tokens. `adopt`: when a new generation goes in force; `never` is shadow mode: generations are made and not
-    shown. `warnings`: sentences without content.
+    shown. `pinned`: seqs of the messages of the path that stay in every view. `warnings`: sentences without content.
     """
 
     session: str
@@ -45,6 +45,7 @@ class Status:
     policy: str
     format: str
     adopt: Adopt
+    pinned: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -90,6 +91,7 @@ def status(cache: Cache) -> Status:
         policy=config.policy.name,
         format=config.format,
         adopt=config.adopt,
+        pinned=tuple(message.seq for message in cache.path if message.pinned),
         warnings=(UNATTENDED,) if meta.unattended else (),
     )
 

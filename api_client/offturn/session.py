@@ -21,6 +21,7 @@ from offturn.holding import checked_hold
 from offturn.mirroring import Mirroring
 from offturn.overflow import Overflow, unrecognised
 from offturn.paths import Ref
+from offturn.pinning import Pinning
 from offturn.recalling import Recalling
 from offturn.redacting import Redacting
 from offturn.showing import require_room
@@ -39,7 +40,7 @@ OPEN = "a tool group is open: covered up to the last closed one"
 LONGEST_NOTE = 4_000  # characters of a note or focus
 
 
-class Session(Mirroring, Redacting, Recalling):
+class Session(Mirroring, Redacting, Recalling, Pinning):
     """A handle, from `CompactionClient.session`; cheap, one per session and process. Its calls run one after the other.
 
     Before each model call: `record` what is new and send what `view` gives, or give your own list to `mirror` and send

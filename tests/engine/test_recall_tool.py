@@ -50,7 +50,7 @@ CALLS: list[tuple[str, Any]] = [
             id="fc_1", call_id="c1", type="function_call", name=TOOL, arguments=json.dumps(ARGUMENTS)
         ),
     ),
-    ("anthropic", ToolUseBlock(id="c1", type="tool_use", name=TOOL, input=ARGUMENTS, caller={"type": "direct"})),  # type: ignore[arg-type]
+    ("anthropic", ToolUseBlock(id="c1", type="tool_use", name=TOOL, input=ARGUMENTS, caller={"type": "direct"})),
     ("gemini", {"functionCall": {"id": "c1", "name": TOOL, "args": ARGUMENTS}}),
     ("gemini", {"function_call": {"id": "c1", "name": TOOL, "args": ARGUMENTS}}),
     ("gemini", {"id": "c1", "name": TOOL, "args": ARGUMENTS}),

@@ -87,6 +87,8 @@ class Session(Wrapper[aio.Session]):
     events = blocking(aio.Session.events)
     rewind = blocking(aio.Session.rewind)
     amend = blocking(aio.Session.amend)
+    pin = blocking(aio.Session.pin)
+    unpin = blocking(aio.Session.unpin)
     cancel = blocking(aio.Session.cancel)
     unblock = blocking(aio.Session.unblock)
     configure = blocking(aio.Session.configure)
