@@ -7,11 +7,11 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import anthropic
+import openai
 import pytest
-from anthropic import AsyncAnthropic
-from openai import AsyncOpenAI
 
-from offturn import CompactionClient, is_overflow
+from offturn import CompactionClient
 from offturn_engine.reply import Refusal, check
 from offturn_engine.summary import SummaryReply, SummaryRequest
 from offturn_models.anthropic import Anthropic
@@ -63,7 +63,9 @@ async def test_an_answer_by_a_schema_has_its_keys_and_is_no_summary(server: Serv
     keys = ("goal", "done", "next")
     short = {"type": "string", "maxLength": 40}
     schema: Any = {"type": "object", "properties": dict.fromkeys(keys, short), "required": [*keys]}
-    async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key=server.key, timeout=PATIENCE, max_retries=0) as llm:
+    async with openai.AsyncOpenAI(
+        base_url=f"{server.url}/v1", api_key=server.key, timeout=PATIENCE, max_retries=0
+    ) as llm:
         answer = await llm.chat.completions.create(
             model=server.model,
             messages=[{"role": "user", "content": request().content}],
@@ -102,12 +104,12 @@ async def test_overflow_gives_a_view_that_this_server_takes(
     await session.record(human("What was done?"))
 
     async with (
-        AsyncAnthropic(base_url=server.url, api_key=server.key, timeout=PATIENCE, max_retries=0) as claude,
-        AsyncOpenAI(base_url=f"{server.url}/v1", api_key=server.key, timeout=PATIENCE, max_retries=0) as openai,
+        anthropic.AsyncAnthropic(base_url=server.url, api_key=server.key, timeout=PATIENCE, max_retries=0) as claude,
+        openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=server.key, timeout=PATIENCE, max_retries=0) as gpt,
     ):
 
         async def ask(view: Any) -> Any:
-            create: Any = claude.messages.create if dialect == "anthropic" else openai.chat.completions.create
+            create: Any = claude.messages.create if dialect == "anthropic" else gpt.chat.completions.create
             return await create(model=server.model, max_tokens=8, **view.kwargs())
 
         view, refusals = await session.view(), 0
@@ -115,10 +117,9 @@ async def test_overflow_gives_a_view_that_this_server_takes(
             try:
                 answer = await ask(view)
                 break
-            except Exception as error:
-                assert is_overflow(error)
+            except (anthropic.APIError, openai.APIError) as error:
                 refusals += 1
-                before, view = view, await session.overflow(error, sent=view)
+                before, view = view, await session.overflow(error, sent=view)  # raises what it does not know
                 assert view.tokens < before.tokens
                 assert_sendable(view)
     assert 1 <= refusals <= 3
@@ -138,5 +139,5 @@ async def test_a_cancelled_call_frees_the_slot(build: Build, server: Server) -> 
 
 async def until(server: Server, *, busy: bool) -> None:
     async with asyncio.timeout(PATIENCE):
-        while await server.busy() is not busy:
+        while await server.busy() is not busy:  # noqa: ASYNC110 -- the state of another process
             await asyncio.sleep(0.05)
