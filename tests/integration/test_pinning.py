@@ -75,6 +75,8 @@ async def test_what_was_summarised_already_comes_back_when_asked(client: Compact
     await assert_sound(session, view)
     mirrored = await session.mirror([*view.messages, human("More.")])
     assert mirrored.messages == [*view.messages, human("More.")]
+    edited = await session.mirror([*view.messages, human("Less.")])
+    assert edited.messages == [*view.messages, human("Less.")]
     assert [fate.rule for fate in await session.explain(7)] == ["pinned"]
 
 
