@@ -49,7 +49,7 @@ PINS_NO_ROOM = (
     "comes back with the next compaction that has room"
 )
 PINS_NOT_YET = (
-    "pinned {}: summarised before it was pinned, so it comes back with the next compaction; request() asks for one"
+    "pinned {}: summarised or shortened before that, comes back with the next compaction; request() asks for one"
 )
 
 
