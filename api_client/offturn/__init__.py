@@ -37,6 +37,8 @@ from offturn.inspecting import Event, Generation, Status
 from offturn.oneshot import fit
 from offturn.outbox import Undelivered
 from offturn.overflow import is_overflow
+from offturn.pinning import Pinned
+from offturn.recalling import RecallTool
 from offturn.session import Session
 from offturn.store.workers import WorkerSeen
 from offturn.summarizer import EXTRACTIVE, Summarizer
@@ -47,6 +49,7 @@ from offturn.writing_back import WriteBack
 from offturn_engine.errors import SummarizerError
 from offturn_engine.fates import Fate
 from offturn_engine.outcome import Compacted, Failed, Outcome, Pruned, Skipped, Superseded
+from offturn_engine.search import Hit
 from offturn_engine.summary import SummaryReply, SummaryRequest
 
 __all__ = [
@@ -64,6 +67,7 @@ __all__ = [
     "Fate",
     "Generation",
     "Health",
+    "Hit",
     "InvalidMessage",
     "InvalidPolicy",
     "InvalidSetting",
@@ -72,7 +76,9 @@ __all__ = [
     "NotRecorded",
     "OffturnError",
     "Outcome",
+    "Pinned",
     "Pruned",
+    "RecallTool",
     "Recorded",
     "Refused",
     "Session",

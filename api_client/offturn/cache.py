@@ -22,6 +22,7 @@ from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
 from offturn_engine.messages import Message
+from offturn_engine.pins import marked
 from offturn_engine.ranges import Ranges, union
 
 KEPT_GENERATIONS = 16  # parsed records per handle, as many as the store keeps
@@ -99,8 +100,10 @@ class Cache:
 
     @property
     def path(self) -> list[Message]:
-        """The messages the session shows, in path order."""
-        return [message for low, high in self._ranges() for message in self.log[low:high]]
+        """The messages the session shows, in path order, the pinned ones marked."""
+        path = [message for low, high in self._ranges() for message in self.log[low:high]]
+        pins = self.config.pins if self.config else ()
+        return marked(path, frozenset(pins) - self.redacted()) if pins else path
 
     @property
     def path_forms(self) -> list[Form]:

@@ -34,7 +34,7 @@ LARGEST_DEFAULT_OUTPUT = 8_192
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionConfig:
-    """Sizes in real tokens. `max_output` is reserved for the answer."""
+    """Sizes in real tokens. `max_output` is reserved for the answer. `pins`: seqs of pinned messages, ascending."""
 
     format: str
     policy: Policy
@@ -42,6 +42,7 @@ class SessionConfig:
     window: int
     max_output: int
     adopt: Adopt
+    pins: tuple[int, ...] = ()
 
     @property
     def limits(self) -> Limits:
@@ -110,8 +111,9 @@ class SessionConfig:
         return smaller
 
     def differences(self, other: SessionConfig) -> list[str]:
-        """Names of what is not the same in both."""
-        return [field.name for field in fields(self) if getattr(self, field.name) != getattr(other, field.name)]
+        """Names of what is not the same in both, of what a handle is opened with."""
+        names = (field.name for field in fields(self) if field.name != "pins")
+        return [name for name in names if getattr(self, name) != getattr(other, name)]
 
     def calibration(self, stored: str | None) -> Calibration:
         """What the session has learnt, else the prior of the model's family, as where that is damaged."""
@@ -177,4 +179,5 @@ def _read(text: str) -> SessionConfig:
             window=values["window"],
             max_output=values["max_output"],
             adopt=values.get("adopt", "group"),
+            pins=tuple(values.get("pins", ())),
         )

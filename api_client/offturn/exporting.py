@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
+from offturn.config import SessionConfig
 from offturn.errors import Conflict
 from offturn.store.replies import Meta
 from offturn.store.sessions import PAGE, SessionStore
@@ -26,7 +27,7 @@ async def export(store: SessionStore, key: SessionKey, meta: Meta) -> AsyncItera
         "current": meta.current,
         "config": json.loads(meta.config),
     }
-    shown = normalise(meta.path)
+    shown, pins = normalise(meta.path), SessionConfig.from_json(meta.config).pins
     for start in range(0, meta.log_len, PAGE):
         stop = min(start + PAGE, meta.log_len)
         entries = await store.log(key, start=start, stop=stop)
@@ -37,6 +38,7 @@ async def export(store: SessionStore, key: SessionKey, meta: Meta) -> AsyncItera
                 "kind": "message",
                 "seq": entry.seq,
                 "on_path": contains(shown, entry.seq),
+                "pinned": entry.seq in pins,
                 "origin": entry.origin,
                 "id": entry.host_id,
                 "at": entry.at,

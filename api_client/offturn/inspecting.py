@@ -1,4 +1,4 @@
-"""Reading a session: status, generations, recall by handle. No I/O: all of it from what the handle has read."""
+"""Reading a session: status and generations. No I/O: all of it from what the handle has read."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from dataclasses import dataclass
 
 from offturn.cache import Cache
 from offturn.config import Adopt, SessionConfig
-from offturn.errors import InvalidSetting, Refused
+from offturn.errors import InvalidSetting
 from offturn.health import UNATTENDED
 from offturn.loading import requirement
 from offturn.store.dead import counted
 from offturn.store.replies import Event
 from offturn_engine.compaction import UNPRICED, Audit, Compaction, Economics
-from offturn_engine.handles import parse_handle, text_behind
 from offturn_engine.ranges import Ranges, length
 from offturn_engine.triggers import Requirement
 
-__all__ = ["Event", "Generation", "Status", "checked_limit", "generations", "recall", "status"]
+__all__ = ["Event", "Generation", "Status", "checked_limit", "generations", "status"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +28,7 @@ class Status:
     jobs ended that count towards that, as in `5 x died, 1 x bug`. `blocked`: a sentence
     fit to show the user where compactions in a row made no room, else ""; only `unblock` and `rollback` lift that.
     `window` in tokens. `adopt`: when a new generation goes in force; `never` is shadow mode: generations are made and not
-    shown. `warnings`: sentences without content.
+    shown. `pinned`: seqs of the messages of the path that stay in every view. `warnings`: sentences without content.
     """
 
     session: str
@@ -47,6 +46,7 @@ class Status:
     policy: str
     format: str
     adopt: Adopt
+    pinned: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -100,6 +100,7 @@ def status(cache: Cache) -> Status:
         policy=config.policy.name,
         format=config.format,
         adopt=config.adopt,
+        pinned=tuple(message.seq for message in cache.path if message.pinned),
         warnings=(UNATTENDED,) if meta.unattended else (),
     )
 
@@ -126,17 +127,3 @@ def generations(cache: Cache, records: Mapping[int, Compaction]) -> list[Generat
         )
         for number, info in sorted(meta.generations.items())
     ]
-
-
-def recall(cache: Cache, handle: object) -> str:
-    """The text behind `m12` or `m12.1`. Raises Refused."""
-    named = parse_handle(handle) if isinstance(handle, str) else None
-    if named is None:
-        raise Refused(f"handle {handle!r:.40}: write it like m12, or m12.1 for one part")
-    seq, part = named
-    if seq >= len(cache.log):
-        raise Refused(f"handle {handle!r}: the session has {len(cache.log)} messages, the first is m0")
-    message = cache.log[seq]
-    if part is not None and part >= len(message.parts):
-        raise Refused(f"handle {handle!r}: message m{seq} has {len(message.parts)} parts, the first is m{seq}.0")
-    return text_behind(message, part)

@@ -18,6 +18,7 @@ from offturn_engine.compaction import NOTHING, Compaction, Reason
 from offturn_engine.formats.base import Format
 from offturn_engine.messages import Message
 from offturn_engine.outcome import Failed, Superseded
+from offturn_engine.pins import marked
 from offturn_engine.triggers import Requirement, Thresholds, due, stepping
 
 
@@ -87,7 +88,7 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
     newest = max(entries, key=lambda e: e.seq, default=None)  # not the last one where a message was replaced
     calibration = config.calibration(meta.calibration)
     return Job(
-        path=await asyncio.to_thread(_parsed, entries, fmt),
+        path=await asyncio.to_thread(_parsed, entries, fmt, config.pins),
         base=base,
         fmt=fmt,
         policy=config.policy,
@@ -104,8 +105,10 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
     )
 
 
-def _parsed(entries: Sequence[LogEntry], fmt: Format) -> list[Message]:
-    return [fmt.parse(e.raw, index=e.seq, origin=e.origin).placed(e.seq, e.at) for e in entries]
+def _parsed(entries: Sequence[LogEntry], fmt: Format, pins: Sequence[int]) -> list[Message]:
+    path = [fmt.parse(e.raw, index=e.seq, origin=e.origin).placed(e.seq, e.at) for e in entries]
+    redacted = {e.seq for e in entries if e.redacted}
+    return marked(path, frozenset(pins) - redacted) if pins else path
 
 
 async def _gone(key: SessionKey, store: SessionStore, claim: Claim, what: str) -> Superseded | Failed:

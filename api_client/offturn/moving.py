@@ -81,7 +81,7 @@ class Moving(Handle):
 
             async def move() -> Move:
                 messages, made = amended(cache, ref, message, self._origin)
-                return await Move.to(cache, messages, made.entries)
+                return await Move.to(cache, messages, made.entries, {old.seq: len(cache.log)})
 
             if amended(cache, ref, message, self._origin)[1].messages[0].raw == old.raw:
                 return old.seq
@@ -90,13 +90,15 @@ class Moving(Handle):
     async def fork(self, new_id: str, *, at: Ref | None = None) -> Self:
         """A new session with a copy of the path, up to and with `at`; both go on on their own.
 
-        It has the same settings and ids. Generations are not copied: a long copy is due for a compaction at once.
+        It has the same settings, ids and pins. Generations are not copied: a long copy is due for a compaction at once.
         Raises Refused where `new_id` holds messages already, or nothing is recorded here.
         """
         key = SessionKey(self.key.tenant, new_id)
         async with self._open(fresh=True) as (links, cache):
             meta = cache.live
             stop = None if at is None else place(cache, at) + 1
+            old = SessionConfig.from_json(meta.config)
+            pins = tuple(i for i, message in enumerate(cache.path[:stop]) if message.pinned)
             entries = [
                 entry_of(message, i) for message, i in zip(cache.path[:stop], cache.path_ids[:stop], strict=True)
             ]
@@ -112,7 +114,7 @@ class Moving(Handle):
                     tail_chain="",
                     entries=entries,
                     expect=0,
-                    config=meta.config,
+                    config=replace(old, pins=pins).onto(meta.config),
                     limits=(meta.ttl, meta.quota, meta.too_dense),
                     calibration=meta.calibration,
                     thresholds=(meta.soft, meta.hard, meta.growth),
@@ -123,8 +125,7 @@ class Moving(Handle):
                 raise Conflict(f"session {key.session!r} was created or purged meanwhile: fork to another id")
             if reply.ring:
                 await links.ring(key, reply.request_no)
-        config = SessionConfig.from_json(meta.config)
-        return type(self)(key, config, self._connector, self._origin, self._window_given)
+        return type(self)(key, old, self._connector, self._origin, self._window_given)
 
     async def cancel(self) -> None:
         """Withdraw what was requested; a running job is superseded. Automatic triggers go on as before."""
@@ -177,7 +178,7 @@ class Moving(Handle):
     async def export(self) -> AsyncIterator[dict[str, Any]]:
         """Everything, as JSON values: one of kind `session`, then each `message` of the log, then each `generation`.
 
-        Messages carry `seq`, `on_path`, `origin`, `id`, `at` and `redacted` (why, or None); they hold content. Raises Refused where nothing is
+        Messages carry `seq`, `on_path`, `pinned`, `origin`, `id`, `at` and `redacted` (why, or None); they hold content. Raises Refused where nothing is
         recorded.
         """
         async with self._open(fresh=True) as (links, cache):
@@ -239,6 +240,7 @@ class Moving(Handle):
                 shown_tokens=made.shown_tokens,
                 shadow=made.shadow,
                 entries=made.entries,
+                config=made.config,
             )
         )
 

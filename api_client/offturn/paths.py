@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from offturn.cache import Cache
+from offturn.config import SessionConfig
 from offturn.entries import OriginRule, Prepared, prepare
 from offturn.errors import Refused
 from offturn.store.replies import NewEntry
@@ -27,7 +29,8 @@ class Move:
     """A new path; `entries` are the messages that are appended for it. The rest is what the store cannot compute itself.
 
     unfit: generations inside the path whose view of it would break a promise; shown_tokens: estimate of the view of the
-    one that stays current; shadow: current is not what is in force. new: the messages of `entries`.
+    one that stays current; shadow: current is not what is in force. new: the messages of `entries`. config: what is to be
+    stored from now on, where a pin goes over to a new message.
     """
 
     path: Ranges
@@ -38,10 +41,17 @@ class Move:
     shadow: bool = False
     entries: Sequence[NewEntry] = ()
     new: Sequence[Message] = ()
+    config: str | None = None
 
     @classmethod
-    async def to(cls, cache: Cache, messages: list[Message], entries: Sequence[NewEntry] = ()) -> Move:
-        """The move that makes these messages the path."""
+    async def to(
+        cls,
+        cache: Cache,
+        messages: list[Message],
+        entries: Sequence[NewEntry] = (),
+        instead: Mapping[int, int] = MappingProxyType({}),
+    ) -> Move:
+        """The move that makes these messages the path. instead: seqs of messages that leave it, and of what takes their place."""
         path, meta = in_order(m.seq for m in messages), cache.live
         shadow = cache.config is not None and cache.config.adopt == "never"
         unfit, shown = await _judged(cache, messages, normalise(path), meta.current)
@@ -49,7 +59,8 @@ class Move:
             unfit = [*unfit, *(await _judged(cache, messages, normalise(path), meta.adopted))[0]]
         new = sorted((m for m in messages if m.seq >= len(cache.log)), key=lambda m: m.seq)
         tokens = sum(m.tokens for m in messages)
-        return cls(path, tokens, _open_calls(messages), tuple(unfit), shown, shadow, entries, new)
+        config = _handed_over(cache, entries, instead)
+        return cls(path, tokens, _open_calls(messages), tuple(unfit), shown, shadow, entries, new, config)
 
 
 def place(cache: Cache, ref: Ref) -> int:
@@ -99,6 +110,19 @@ def amended(cache: Cache, ref: Ref, raw: Any, rule: OriginRule) -> tuple[list[Me
             f"message m{old.seq}: {lost} results on the path would have no call: keep the call ids they answer"
         )
     return messages, made
+
+
+def _handed_over(cache: Cache, entries: Sequence[NewEntry], instead: Mapping[int, int]) -> str | None:
+    """The settings with the pins of messages that others replace, by place or under the same id; None: none is."""
+    old = SessionConfig.from_json(cache.live.config)
+    named: dict[str | None, int] = {
+        entry.host_id: len(cache.log) + i for i, entry in enumerate(entries) if entry.host_id is not None
+    }
+    shown = {message.seq for message in cache.path}
+    new = {seq: instead.get(seq, named.get(cache.ids[seq], seq)) if seq in shown else seq for seq in old.pins}
+    if not any(seq != taken for seq, taken in new.items()):
+        return None
+    return replace(old, pins=tuple(sorted({*new.values()}))).onto(cache.live.config)
 
 
 def _open_calls(messages: list[Message]) -> Mapping[str, int]:

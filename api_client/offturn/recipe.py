@@ -153,7 +153,8 @@ async def _compact(key: SessionKey, store: SessionStore, means: Means, claim: Cl
         waiting = job.reason == "threshold" and last_unanswered(job.path) is not None
         return _undone(planned.reason, blameless=waiting)
     if isinstance(planned, PruneOnly):
-        return await publish(key, store, claim, job, means, planned.candidate)
+        least = -math.inf if planned.grows else None
+        return await publish(key, store, claim, job, means, planned.candidate, gain=least)
     paid = PaidInSession(store, key, claim.incarnation, claim.redactions, progress)
     planned, written = await write(planned, job, means, paid)
     made = await settled(planned, written, means.summarizer, paid) if isinstance(written, Written) else written

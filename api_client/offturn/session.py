@@ -22,6 +22,8 @@ from offturn.holding import checked_hold
 from offturn.mirroring import Mirroring
 from offturn.overflow import Overflow, unrecognised
 from offturn.paths import Ref
+from offturn.pinning import Pinning
+from offturn.recalling import Recalling
 from offturn.redacting import Redacting
 from offturn.showing import require_room
 from offturn.shrinking import count_of
@@ -39,7 +41,7 @@ OPEN = "a tool group is open: covered up to the last closed one"
 LONGEST_NOTE = 4_000  # characters of a note or focus
 
 
-class Session(Mirroring, Redacting):
+class Session(Mirroring, Redacting, Recalling, Pinning):
     """A handle, from `CompactionClient.session`; cheap, one per session and process. Its calls run one after the other.
 
     Before each model call: `record` what is new and send what `view` gives, or give your own list to `mirror` and send
@@ -55,8 +57,8 @@ class Session(Mirroring, Redacting):
     `tool`, `system`, `replay` and `summary`.
     Ids are your own names of messages, text and unique in the session, such as the keys of your database's rows: a
     message that comes again under its id is recorded once, from whatever process.
-    Handles such as `m181` stand in a view for what it left out; `recall` gives the text behind one, to a person or to
-    the model by a tool of yours.
+    Handles such as `m181` stand in a view for what it left out; `recall` gives the text behind one, `search` finds words
+    in all that was recorded, and `recall_tool` is a tool by which the model does both.
 
     While the store is away `record` keeps the messages in this process, and `view`, `mirror` and `overflow` give a view
     of what it knows (`View.stale`): see `CompactionClient.from_url`, on_outage. What was kept is recorded, in order, before
@@ -196,14 +198,6 @@ class Session(Mirroring, Redacting):
             if not isinstance(reply, RolledBack):
                 raise Refused(f"generation {generation} cannot be put in force: choose one of {cache.kept}")
             rolled_back(cache, reply, generation)
-
-    async def recall(self, handle: str) -> str:
-        """The full text behind a handle (`m181`, or `m181.2` for one part), which a view has where it left that out.
-
-        It is for a tool of yours, so that the model can read again what it needs. Raises Refused for an unknown one.
-        """
-        async with self._open(fresh=True) as (_, cache):
-            return inspecting.recall(cache, handle)
 
     async def explain(self, ref_or_text: Ref) -> list[Fate]:
         """What became of messages in the view in force: verbatim, edited, cleared, summarised, omitted or redacted, by

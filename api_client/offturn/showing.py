@@ -25,8 +25,11 @@ from offturn_engine.errors import CannotFit
 from offturn_engine.formats.base import Format
 from offturn_engine.frame import framed, led
 from offturn_engine.groups import group_is_open
+from offturn_engine.handles import handle
 from offturn_engine.messages import Message, RawMessage
 from offturn_engine.notes import SYSTEM_NOTE, with_note
+from offturn_engine.pins import GAVE_WAY as PINS_GAVE_WAY
+from offturn_engine.pins import missing
 from offturn_engine.plan import emergency
 from offturn_engine.render import Rendering, is_system, render
 from offturn_engine.tokens import Calibration, estimate_text
@@ -38,6 +41,15 @@ BACK_GAVE_WAY = "generation {} was put back in force and does not fit the window
 SHADOW = (
     "adopt='never': what is in force does not fit and gave way for this call only; generations are made and not shown, "
     "configure(adopt='group') puts the newest in force"
+)
+
+NAMED = 5  # pinned messages in a warning
+PINS_NO_ROOM = (
+    "pinned {} had to give way so that this view fits: unpin what is not needed, or take a larger window; what stays pinned "
+    "comes back with the next compaction that has room"
+)
+PINS_NOT_YET = (
+    "pinned {}: summarised or shortened before that, comes back with the next compaction; request() asks for one"
 )
 
 
@@ -133,7 +145,7 @@ async def show(cache: Cache, config: SessionConfig, options: Options, *, offline
     asked, unmet = provider_options(space.config, cache.path), provider_warnings(config)
     opaque, fallen = usable(shown, rendering.items, config)
     at = next((i for i, item in enumerate(rendering.items) if item.kind == "summary"), 0)
-    warnings = (*view.warnings, *unmet, *fallen, *gave_way)
+    warnings = (*view.warnings, *unmet, *fallen, *gave_way, *_unpinned(cache, shown))
     return replace(view, request_options=asked, opaque=opaque, opaque_at=at, warnings=warnings)
 
 
@@ -200,6 +212,15 @@ def give_way(
     except CannotFit as error:
         tokens = space.calibration.real(error.tokens + more)
         raise space.too_large(tokens, system=bool(lead) or any(is_system(m.raw) for m in path)) from None
+
+
+def _unpinned(cache: Cache, shown: Compaction) -> tuple[str, ...]:
+    """What is said of pinned messages that the view does not show as they are."""
+    gone = [handle(seq) for seq in missing(cache.path, shown)]
+    if not gone:
+        return ()
+    names = ", ".join(gone[:NAMED]) + (f" and {len(gone) - NAMED} more" if len(gone) > NAMED else "")
+    return ((PINS_NO_ROOM if PINS_GAVE_WAY in shown.concessions else PINS_NOT_YET).format(names),)
 
 
 def _seen(cache: Cache, shown: Compaction, options: Options) -> Rendering:

@@ -65,6 +65,7 @@ def moved(cache: Cache, reply: Undone, made: Move) -> None:
         generations[known.number] = replace(known, tokens_after=made.shown_tokens, at_tokens=made.path_tokens)
     cache.meta = replace(
         meta,
+        config=made.config or meta.config,
         revision=reply.revision,
         path=reply.path,
         path_tokens=reply.path_tokens,

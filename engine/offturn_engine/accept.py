@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from offturn_engine.draft import Candidate
 from offturn_engine.invariants import Shown, violations
 from offturn_engine.outcome import TOO_DENSE
+from offturn_engine.pins import missing
 from offturn_engine.ranges import inside
 
 
@@ -27,5 +28,7 @@ def accept(candidate: Candidate, *, minimum_gain: float) -> Rejected | None:
         return Rejected("no_gain")
     if draft.human_rules.sacred and (record.audit.human_cut or record.audit.human_by_handle):
         return Rejected(TOO_DENSE)
+    if missing(draft.path, record):
+        return Rejected("broken_invariant", ("pinned",))
     broken = violations(Shown(draft.path, record, candidate.rendering, draft.fmt))
     return Rejected("broken_invariant", tuple(broken)) if broken else None

@@ -3,7 +3,7 @@
 A cut before index i is legal when every invariant allows it (`invariants.legal_cut_points`). The tail is walked back
 from the end in whole units; the last unanswered human message stays in it when it can, else it is replayed right after
 the summary. The head is the system messages before all else, and as many messages after them, in whole units, as the
-policy keeps. System messages further on stay visible as well, the
+policy keeps. Pinned messages stay, with their groups. System messages further on stay visible as well, the
 newest first, as far as their own budget goes: a host that adds one at every turn must not fill the window with them.
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from offturn_engine.groups import spans
 from offturn_engine.invariants import legal_cut_points
 from offturn_engine.messages import Message
+from offturn_engine.pins import held
 from offturn_engine.ranges import Ranges, contains, minus, ranges_of, union
 from offturn_engine.turns import last_unanswered
 
@@ -63,7 +64,8 @@ def split(path: Sequence[Message], covered: Ranges, shape: Shape) -> Split:
 
 def at(path: Sequence[Message], covered: Ranges, start: int, *, system: int, head: int = 0, human: int = 0) -> Split:
     """The split whose tail starts at this legal cut point; `system`, `head`, `human`: see Shape."""
-    kept = _system(path[:start], system) | _head(path[:start], head) | _human(path[:start], human)
+    before = path[:start]
+    kept = _system(before, system) | _head(before, head) | _human(before, human) | held(before)
     cover = ranges_of(m.seq for i, m in enumerate(path[:start]) if i not in kept and not contains(covered, m.seq))
     return Split(cover, start)
 
@@ -145,7 +147,11 @@ def _aligned(path: Sequence[Message], legal: Sequence[int], start: int, *, edge:
 
 def _first_to_cover(path: Sequence[Message], covered: Ranges, shape: Shape) -> int:
     """Index of the first message behind the head that is not covered yet; the end where there is none."""
-    kept = _head(path, shape.head) | {i for i, m in enumerate(path) if m.origin == "system" or contains(covered, m.seq)}
+    kept = (
+        held(path)
+        | _head(path, shape.head)
+        | {i for i, m in enumerate(path) if m.origin == "system" or contains(covered, m.seq)}
+    )
     return next((i for i in range(len(path)) if i not in kept), len(path))
 
 

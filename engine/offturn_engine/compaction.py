@@ -195,6 +195,7 @@ class Compaction(Record):
     replay: int | None = None  # seq of the covered, unanswered human message shown right after the summary
     role: SummaryRole = "user"
     system_note: str = ""  # put at the end of the system prompt, from the first compaction on
+    pinned: tuple[int, ...] = ()  # seqs of covered messages shown again as they are, before the restores
     restores: tuple[Restore, ...] = ()  # oldest first; of covered messages only
     opaque: Opaque | None = None  # stands for exactly `covered`
     seen: int = 0  # log length it was planned on; the last seq it covers or edits is below

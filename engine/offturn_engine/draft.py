@@ -35,6 +35,7 @@ from offturn_engine.human import render as render_human
 from offturn_engine.ledger import bounded, in_use, ledger, merge
 from offturn_engine.ledger import render as render_ledger
 from offturn_engine.messages import Edit, Message
+from offturn_engine.pins import again
 from offturn_engine.ranges import Ranges, contains, label, union
 from offturn_engine.render import Rendering, render
 from offturn_engine.templates import ALL_USER_MESSAGES, template_of
@@ -135,7 +136,7 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     """The record and view of a draft; `known` spares the account where only texts and edits changed."""
     told = known if known and known.split is draft.split else account(draft)
     bare = _record(draft)
-    skip = () if bare.replay is None else (bare.replay,)
+    skip = bare.pinned if bare.replay is None else (*bare.pinned, bare.replay)
     order, measure = draft.human_rules.order, draft.measure
     block = render_human(told.human, budget=_block_budget(draft), skip=skip, order=order, measure=measure)
     listed = render_ledger(told.facts, budget=draft.ledger_budget, used=told.used, measure=measure)
@@ -179,6 +180,7 @@ def _record(draft: Draft) -> Compaction:
         replay=replay,
         role=draft.role,
         system_note=draft.system_note if covered else "",
+        pinned=again(draft.path, covered),
         restores=draft.restores,
         opaque=draft.opaque if draft.split else draft.base.opaque,
         seen=max((m.seq for m in draft.path), default=-1) + 1,

@@ -42,6 +42,7 @@ Reason = Literal[
     "kept",
     "quoted",
     "replayed",
+    "pinned",
     "restored",
     "restored-part",
     "stub",
@@ -71,6 +72,7 @@ RULES: Mapping[Reason, tuple[Name, str]] = MappingProxyType(
         "kept": ("verbatim", "in the view as it was recorded"),
         "quoted": ("verbatim", "a human's words, quoted in the summary"),
         "replayed": ("verbatim", "an open request, shown again after the summary"),
+        "pinned": ("verbatim", "pinned by the host, shown again after the summary"),
         "restored": ("verbatim", "shown again as a whole after the summary"),
         "restored-part": ("edited", "a part of it is shown again after the summary"),
         "stub": ("cleared", "a line stands for the result"),
@@ -216,6 +218,10 @@ class _Generation:
 
     def _covered(self, message: Message, part: int) -> Reason:
         body, place = message.parts[part], (message.seq, part)
+        if message.seq in self.record.pinned and (
+            message.role == "user" or not isinstance(body, MediaPart | OpaquePart)
+        ):
+            return "pinned"
         if place in self.restores:
             return "restored" if _as_a_whole(body, self.restores[place]) else "restored-part"
         if isinstance(body, TextPart) and message.seq in self._human:

@@ -2,7 +2,7 @@
 
 Order: restores, the oldest first, ledger detail, tail results to stubs, tail messages down to the current turn and then into it (the request is
 replayed), the head behind the system prompt, long texts that are not human middle-cut, human messages middle-cut and at last by handle, system messages
-that are not the first ones. Never: the last unanswered human message, pinned constraints. Each concession is counted;
+that are not the first ones, pinned messages, the oldest first. Never: the last unanswered human message, pinned constraints. Each concession is counted;
 facts and human words that gave way in vain are given back.
 """
 
@@ -20,6 +20,7 @@ from offturn_engine.groups import pair, pending
 from offturn_engine.invariants import legal_cut_points
 from offturn_engine.media import without_encoded
 from offturn_engine.messages import Edit, Message, TextPart
+from offturn_engine.pins import GAVE_WAY, marked
 from offturn_engine.prune import pressed, prune
 from offturn_engine.ranges import contains, length
 from offturn_engine.turns import last_unanswered
@@ -82,7 +83,7 @@ def concessions(draft: Draft, policy: Prune) -> Iterator[Draft]:
     for budget in (draft.ledger_budget // 2, draft.ledger_budget // 4, 0):
         draft = draft.conceding("ledger_detail", 1, ledger_budget=budget)
         yield draft
-    for group in (_tail_results, _tail_messages, _head, _long_texts, _human, _system_messages):
+    for group in (_tail_results, _tail_messages, _head, _long_texts, _human, _system_messages, _pins):
         for step in group(draft, policy):
             draft = step
             yield draft
@@ -138,7 +139,7 @@ def _long_texts(draft: Draft, _: Prune) -> Iterator[Draft]:
     edits = [
         Edit(seq=message.seq, part=part, rule="middle-cut", text=_middle_cut(body.text, message.seq))
         for message in _tail(draft)
-        if message.origin not in ("human", "system")
+        if message.origin not in ("human", "system") and not message.pinned
         for part, body in enumerate(message.parts)
         if isinstance(body, TextPart) and len(body.text) > LONG_TEXT and (message.seq, part) not in done
     ]
@@ -160,6 +161,21 @@ def _human(draft: Draft, _: Prune) -> Iterator[Draft]:
 def _system_messages(draft: Draft, _: Prune) -> Iterator[Draft]:
     if draft.split:
         yield from _covering(draft, "system_messages", draft.split.tail, system_budget=0)
+
+
+def _pins(draft: Draft, policy: Prune) -> Iterator[Draft]:
+    """One pinned message after the other becomes like any other; at last the tail gives way once more, without them."""
+    pinned = [m.seq for m in draft.path if m.pinned]
+    for i, _ in enumerate(pinned):
+        draft = draft.conceding(GAVE_WAY, 1, path=marked(draft.path, pinned[i + 1 :]))
+        start = draft.split.tail if draft.split else _first_visible(draft)
+        if (more := next(_covering(draft, GAVE_WAY, start), None)) is not None:
+            draft = replace(more, concessions=draft.concessions)
+        yield draft
+    for group in (_tail_results, _tail_messages, _long_texts) if pinned else ():
+        for step in group(draft, policy):
+            draft = step
+            yield draft
 
 
 def _middle_cut(text: str, seq: int) -> str:

@@ -1,6 +1,7 @@
 """Handles: the short names by which a model or a person asks for what a view left out.
 
 `m181` is the message with seq 181, `m181.2` its part with index 2 (used where a message has several results or calls).
+Several messages are named by what views say of them: `m3 to m40`, and `0-2, 7-180` as in the head of a summary.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import re
 
 from offturn_engine.media import known
 from offturn_engine.messages import MediaPart, Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from offturn_engine.ranges import Ranges, normalise
 
 HANDLE = re.compile(r"\[?m(\d{1,12})(?:\.(\d{1,6}))?\]?")
+_RANGE = re.compile(r"\[?m?(\d{1,12})\]?(?:\s*(?:-|\u2013|\bto\b)\s*\[?m?(\d{1,12})\]?)?")
 
 
 def handle(seq: int, part: int | None = None) -> str:
@@ -26,6 +29,15 @@ def parse_handle(text: str) -> tuple[int, int | None] | None:
         return None
     seq, part = match.groups()
     return int(seq), None if part is None else int(part)
+
+
+def parse_ranges(text: str) -> Ranges | None:
+    """The seqs of several messages, as half-open ranges; None where the text names none, or only one number."""
+    found = [_RANGE.fullmatch(piece.strip()) for piece in text.split(",")]
+    pairs = [(int(m[1]), int(m[2] or m[1])) for m in found if m]
+    if len(pairs) < len(found) or any(low > high for low, high in pairs) or text.strip().isdecimal():
+        return None
+    return normalise((low, high + 1) for low, high in pairs)
 
 
 def text_behind(message: Message, part: int | None = None) -> str:

@@ -96,7 +96,7 @@ class HumanWords(Invariant):
         covered = [m for m in shown.path if m.origin == "human" and contains(shown.compaction.covered, m.seq)]
         found = [f"m{m.seq} of a human is covered and not carried" for m in covered if m.seq not in kept]
         told = accounted(shown.compaction.summary)
-        replayed = {item.seq for item in shown.rendering.items if item.kind == "replay"}
+        replayed = {item.seq for item in shown.rendering.items if item.kind in ("pinned", "replay")}
         found += [
             f"m{m.seq} of a human is not in the summary"
             for m in covered
@@ -150,7 +150,7 @@ class NeverLast(Invariant):
         items = shown.rendering.items
         if not shown.path:
             return []
-        told = not items or items[-1].kind in ("summary", "restore")
+        told = not items or items[-1].kind in ("summary", "pinned", "restore")
         found = ["the view ends with a summary"] if told else []
         asked = _asked(shown.path)
         if asked is not None and asked not in {item.seq for item in items} and not self._seemed_answered(asked, shown):

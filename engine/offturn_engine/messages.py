@@ -81,7 +81,10 @@ Part: TypeAlias = TextPart | ThinkingPart | ToolCallPart | ToolResultPart | Medi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message of a transcript. `parts` are in the order of the raw content; an edit names a part by its index."""
+    """One message of a transcript. `parts` are in the order of the raw content; an edit names a part by its index.
+
+    `pinned`: its session wants it in every view, word for word (`offturn_engine.pins`).
+    """
 
     role: Role
     parts: tuple[Part, ...]
@@ -90,6 +93,7 @@ class Message:
     tokens: int  # estimate of the raw message, uncalibrated
     seq: int = -1  # position in the log, never reused; -1 before it is recorded
     at: int = 0  # ms since the epoch by the store's clock; 0 where unknown
+    pinned: bool = False
 
     def placed(self, seq: int, at: int = 0) -> Message:
         """The same message at a position of the log."""

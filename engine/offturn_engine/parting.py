@@ -62,10 +62,11 @@ def prune_draft(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal
 
 def protected(draft: Draft, parts: Split, policy: Policy, limits: Limits) -> set[int]:
     """Seqs of what pruning leaves alone."""
+    pinned = {m.seq for m in draft.path if m.pinned}
     if policy.boundary.tail_measured == "pruned":
-        return _newest(draft, policy, limits)
+        return pinned | _newest(draft, policy, limits)
     tail = {m.seq for m in draft.path[parts.tail :]}
-    return tail | newest(visible(draft), policy.prune, limits.protected)
+    return pinned | tail | newest(visible(draft), policy.prune, limits.protected)
 
 
 def visible(draft: Draft) -> list[Message]:

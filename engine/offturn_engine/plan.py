@@ -28,6 +28,7 @@ from offturn_engine.messages import Edit, Message
 from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of
 from offturn_engine.outcome import BELOW_TRIGGER, NO_GAIN, NOTHING_TO_COVER, RESTING, TOO_DENSE
 from offturn_engine.parting import part, protected, prune_draft, shape, visible, worth
+from offturn_engine.pins import missing
 from offturn_engine.prompt import output_cap
 from offturn_engine.protect import with_newest_results
 from offturn_engine.prune import merged, prune
@@ -55,9 +56,13 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class PruneOnly:
-    """Pruning, or the ledger alone, reaches the goal: nothing to ask a model for."""
+    """Pruning, or the ledger alone, reaches the goal: nothing to ask a model for.
+
+    grows: it is made to show pinned messages again, and may be larger than what it replaces.
+    """
 
     candidate: Candidate
+    grows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +101,30 @@ def plan(
     """Decide what a compaction of this path would be. `limits` are in estimate units.
 
     failures: jobs in a row that could not finish; only the tiers of rule K1 look at them. least: what must be covered,
-    because something that this is to replace does.
+    because something that this is to replace does. Asked for by hand, it brings pinned messages back even where there is
+    nothing else to do.
     """
     if not path:
         return Skip(NOTHING_TO_COVER)
+    made = _planned(path, base, fmt, policy, limits, reason, focus, note, failures, least)
+    if isinstance(made, Skip) and reason == "manual" and missing(path, base):
+        candidate = assemble(draft_of(path, base, fmt, policy, limits, reason))
+        return PruneOnly(candidate, grows=True) if candidate.rendering.tokens <= limits.ceiling else made
+    return made
+
+
+def _planned(
+    path: Sequence[Message],
+    base: Compaction,
+    fmt: Format,
+    policy: Policy,
+    limits: Limits,
+    reason: Reason,
+    focus: str,
+    note: str,
+    failures: int,
+    least: Ranges,
+) -> Plan:
     draft = draft_of(path, base, fmt, policy, limits, reason)
     before = draft.tokens_before
     if reason == "phase" and (unwanted := _no_phase(before, policy, limits)):
@@ -230,14 +255,14 @@ def draft_of(
     path: Sequence[Message], base: Compaction, fmt: Format, policy: Policy, limits: Limits, reason: Reason
 ) -> Draft:
     """A draft that covers and edits what the base does."""
-    after = policy.after
+    after, pinned = policy.after, {m.seq for m in path if m.pinned}
     language = language_of(path) if after.lead_in or after.system_note else ""
     return Draft(
         path=path,
         fmt=fmt,
         base=base,
         split=None,
-        edits=base.edits,
+        edits=tuple(edit for edit in base.edits if edit.seq not in pinned),
         human_budget=limits.human,
         ledger_budget=limits.ledger,
         system_budget=limits.tail,

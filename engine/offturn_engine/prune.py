@@ -52,11 +52,12 @@ def prune(
 ) -> Pruning:
     """Cut in the policy's order until `goal` tokens are freed. Each edit makes its part smaller.
 
-    `protected` are seqs that must stay as they are; a policy may take duplicates from all of them but those `untouched`.
+    `protected` are seqs that must stay as they are, as pinned messages do; a policy may take duplicates from all of them but those `untouched`.
     Parts named by `edited` (seq, part) are skipped, but a result that only lost its images may still be cleared. Without
     a goal everything that may be cut is cut. `estimate`: of a text.
     """
-    off_limits = frozenset(protected)
+    pinned = {m.seq for m in messages if m.pinned}
+    off_limits = frozenset(protected) | pinned
     cutter = _Cutter(messages, policy, off_limits, edited, estimate)
     open_to_edits = [i for i, m in enumerate(messages) if m.seq not in off_limits and not cutter.keeps(i)]
     half = len(open_to_edits) // 2 if policy.order == "late-half" else 0
@@ -64,7 +65,7 @@ def prune(
     freed = 0
     passes = [(rule, part) for part in (open_to_edits[half:], open_to_edits[:half]) for rule in cutter.rules]
     if policy.deduplicate and policy.deduplicate_tail:
-        tail = [i for i, m in enumerate(messages) if m.seq in off_limits and m.seq not in untouched]
+        tail = [i for i, m in enumerate(messages) if m.seq in off_limits and m.seq not in pinned.union(untouched)]
         passes.append((cutter.duplicates, tail))
     for rule, indexes in passes:
         for together, gain in (found for i in indexes for found in rule(i)):

@@ -7,7 +7,7 @@ the very end stay pending. A result whose call is covered, or that has none, is 
 group results come before all else, because a provider takes nothing between a call and its results. Where a reply is
 several messages (`Format.in_items`) its calls stay side by side, before all their results.
 
-After the summary come the restores, then the replay, then what was recorded later.
+After the summary come pinned messages that it covers, the restores, the replay, then what was recorded later.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from offturn_engine.groups import Pairs, pair
 from offturn_engine.handles import handle
 from offturn_engine.messages import Edit, Json, Message, RawMessage, ToolCallPart
 from offturn_engine.notes import with_note
+from offturn_engine.pins import shown
 from offturn_engine.ranges import contains
 from offturn_engine.restore import restored
 
-Kind = Literal["message", "summary", "restore", "replay", "synthetic", "late"]
+Kind = Literal["message", "summary", "pinned", "restore", "replay", "synthetic", "late"]
 
 LATE_RESULT = "[result of an earlier tool call"
 NO_RESULT = "[no result was recorded for this call: it may still be running, or it was stopped]"
@@ -112,10 +113,16 @@ class _Renderer:
 
     def _summary(self, following: Message | None = None) -> None:
         record = self.compaction
-        by_seq = {m.seq: m for m in self.path} if record.restores or record.replay is not None else {}
+        shown_again = record.restores or record.pinned or record.replay is not None
+        by_seq = {m.seq: m for m in self.path} if shown_again else {}
+        pinned = [by_seq[seq] for seq in record.pinned if seq in by_seq and seq != record.replay]
         replayed = None if record.replay is None else by_seq.get(record.replay)
         again = [(by_seq[r.seq], r) for r in record.restores if r.seq in by_seq]
-        self._add(self._told(following if not again and replayed is None else None), -1, "summary")
+        alone = not pinned and not again and replayed is None
+        self._add(self._told(following if alone else None), -1, "summary")
+        for message in pinned:
+            raw, same = shown(message, self.fmt)
+            self._add(raw, message.seq, "pinned", message if same else None)
         for message, what in again:
             self._add(self.fmt.user(restored(message, what)), message.seq, "restore")
         if replayed is not None:

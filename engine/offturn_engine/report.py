@@ -124,7 +124,7 @@ def report(
     }
     own = Counter[int]()
     for item in items:
-        if item.kind in ("message", "late", "replay"):
+        if item.kind in ("message", "late", "replay", "pinned"):
             own[item.seq] += item.tokens
     edits = {(edit.seq, edit.part): edit for edit in record.edits}
     entries = [_entry(message, found.get(message.seq, ()), own[message.seq], edits) for message in path]

@@ -21,10 +21,15 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class Model:
-    """`sent`: the body of each request, in order. `url`: of the OpenAI API; `anthropic_url`: of Anthropic's."""
+    """`sent`: the body of each request, in order. `url`: of the OpenAI API; `anthropic_url`: of Anthropic's.
+
+    It calls the tool at index `tool` with `arguments` once for each human message that says "look".
+    """
 
     def __init__(self, server: FakeModel) -> None:
         self.sent: list[dict[str, Any]] = []
+        self.tool = 0
+        self.arguments: dict[str, Any] = {"topic": "parser"}
         self.server = server
 
     @property
@@ -47,7 +52,7 @@ async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Model]:
         for wire in (ChatCompletions, Messages, Responses):
             monkeypatch.setattr(wire, "asked", _remembering(wire.asked, made.sent))
         for wire in (ChatCompletions, Messages, Responses):
-            monkeypatch.setattr(wire, "whole", _calling(wire.whole, made.sent))
+            monkeypatch.setattr(wire, "whole", _calling(wire.whole, made))
         yield made
 
 
@@ -59,23 +64,20 @@ def _remembering(asked: Callable[..., Any], sent: list[dict[str, Any]]) -> Calla
     return remember
 
 
-def _calling(whole: Callable[..., Any], sent: list[dict[str, Any]]) -> Callable[..., Any]:
-    """A model that calls the first tool it has once for each human message that says "look"."""
-
+def _calling(whole: Callable[..., Any], model: Model) -> Callable[..., Any]:
     def call(self: Any, asked: Any, answer: Any) -> Any:
-        body, response = sent[-1], whole(self, asked, answer)
+        sent, body, response = model.sent, model.sent[-1], whole(self, asked, answer)
         last = (body.get("messages") or body["input"])[-1]
         if not body.get("tools") or last.get("role") != "user" or "look" not in json.dumps(last["content"]):
             return response
-        call_id, arguments = f"call_{len(sent)}", '{"topic": "parser"}'
+        call_id, arguments, tool = f"call_{len(sent)}", json.dumps(model.arguments), body["tools"][model.tool]
         if "stop_reason" in response:
-            block = {"type": "tool_use", "id": call_id, "name": body["tools"][0]["name"], "input": {"topic": "parser"}}
+            block = {"type": "tool_use", "id": call_id, "name": tool["name"], "input": model.arguments}
             return {**response, "content": [block], "stop_reason": "tool_use"}
         if "output" in response:
-            name = body["tools"][0]["name"]
             made = {"type": "function_call", "id": f"fc_{len(sent)}", "status": "completed", "call_id": call_id}
-            return {**response, "output": [{**made, "name": name, "arguments": arguments}]}
-        function = {"name": body["tools"][0]["function"]["name"], "arguments": arguments}
+            return {**response, "output": [{**made, "name": tool["name"], "arguments": arguments}]}
+        function = {"name": tool["function"]["name"], "arguments": arguments}
         calls = [{"id": call_id, "type": "function", "function": function}]
         message = {"role": "assistant", "content": None, "tool_calls": calls}
         return {**response, "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}

@@ -22,6 +22,7 @@ TOLD = {
     "openai_agents_session": "30 items recorded",
     "openai_loop": "30 messages, 8 in generation 2",
     "pydantic_ai_agent": "30 messages, generation",
+    "recalling_agent": "in the view: False, given back: True",
     "write_back": "Generation 1 is in the table.",
 }
 BY_HERMES = "hermes_agent"  # has a test of its own

@@ -36,6 +36,7 @@ PAIRS = [
     (offturn.CompactionClient, sync.CompactionClient),
     (offturn.Ticket, sync.Ticket),
     (offturn.WriteBack, sync.WriteBack),
+    (offturn.RecallTool, sync.RecallTool),
 ]
 
 

@@ -57,6 +57,7 @@ def undo(
     shown_tokens: int = 0,
     shadow: bool = False,
     entries: Sequence[NewEntry] = (),
+    config: str | None = None,
 ) -> tuple[State, UndoReply]:
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
@@ -84,6 +85,8 @@ def undo(
         g._replace(tokens_after=shown_tokens, at_tokens=path_tokens) if g.number == kept else g for g in s.gens
     )
     moved = s._replace(log=log, path=path, gens=gens, epoch=op, current=kept, adopted=shown, tried=0)
+    if config is not None:
+        moved = moved._replace(config=config)
     s, ring = ask(turn(moved, op))
     reply = Undone(
         revision=s.revision,

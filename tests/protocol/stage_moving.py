@@ -60,7 +60,7 @@ class Moves:
         """Less the last `count` messages, or with other ones in the place of the last but `count`.
 
         `amend`: one; `mirror`: two, of which the first takes over the id; `insert`: two, before it; `unfit`: the current
-        generation does not hold on the path; `shadow`: it does not go in force.
+        generation does not hold on the path; `shadow`: it does not go in force. The first two hand over a pin.
         """
         s, entries = self.state, list[NewEntry]()
         order = list(seqs_of(s.path))
@@ -89,4 +89,5 @@ class Moves:
             "shown_tokens": sum(tokens[seq] for seq in shown),
             "shadow": mode == "shadow",
             "entries": entries,
+            **({"config": f'{{"pins": {self.drawn}}}'} if mode in ("amend", "mirror") else {}),
         }

@@ -122,6 +122,10 @@ MUTATIONS = {
         "", "table.sort(copy, function(x, y) return x[1] < y[1] end)", "", "amended-then-covered"
     ),
     "amended by another id": Mutation("undo", "if entry.id then", "if false then", "amend-tail"),
+    "amend hands no pin over": Mutation("undo", "if a.config then", "if false then", "amend-tail"),
+    "undo forgets the settings": Mutation(
+        "undo", "if a.config then set('config', a.config) end", "set('config', a.config or '')", "undo-once"
+    ),
     "new ids at one place": Mutation("undo", "a.length + i - 1", "a.length", "mirrored"),
     "undo adopts a shadow": Mutation("undo", "set('adopted', shown)", "set('adopted', number)", "shadow"),
     "shadow keeps what is off the path": Mutation("undo", "holding(num('adopted'))", "num('adopted')", "shadow-older"),

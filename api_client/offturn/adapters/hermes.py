@@ -25,25 +25,19 @@ from offturn.sync import CompactionClient, Session
 from offturn.usage import Usage
 from offturn_config.presets import load
 from offturn_config.settings import load_client_settings
+from offturn_engine import recall_tool
 from offturn_engine.messages import Origin, RawMessage
 
 POLICY = "hermes"
 HOLD_SECONDS = 10.0  # at most, for a compaction that is asked for
 LARGEST_OUTPUT = 8_192
 STEPS = 16  # the list is recorded again after so much of the window; Hermes tells its user each time
+WIRE_FORMAT = "openai-chat"
 WIRE = ("role", "content", "tool_calls", "tool_call_id", "name")  # of a message; the rest is Hermes's own bookkeeping
 BETWEEN = "\n\n"  # texts of the user that Hermes joins
 TASKS = "[Your active task list was preserved"  # how a message begins that Hermes itself writes after a compaction
 
-RECALL = {
-    "name": "offturn_recall",
-    "description": "The full text behind a handle such as m181, which stands where an older message was shortened.",
-    "parameters": {
-        "type": "object",
-        "properties": {"handle": {"type": "string", "description": "such as m181 or m181.2"}},
-        "required": ["handle"],
-    },
-}
+RECALL = recall_tool.definition(WIRE_FORMAT)["function"]
 
 
 @cache
@@ -131,7 +125,7 @@ class Engine(ContextEngine):
             self._name, self._recorded = session_id, 0
             self._session = _client().session(
                 f"hermes:{session_id}",
-                format="openai-chat",
+                format=WIRE_FORMAT,
                 policy=POLICY,
                 window=self.context_length or None,
                 origin=_who_wrote,
@@ -144,17 +138,15 @@ class Engine(ContextEngine):
                 self._session.mirror([_wire(message) for message in messages])
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
-        """One tool: what a compaction has left out."""
+        """One tool: what a compaction has left out, by handle or by words."""
         return [RECALL]
 
     def handle_tool_call(self, name: str, args: Mapping[str, Any], **kwargs: Any) -> str:  # noqa: ARG002 -- Hermes's signature
         """A JSON object with `text` or `error`."""
         if self._session is None or name != RECALL["name"]:
             return json.dumps({"error": f"unknown tool {name}"})
-        try:
-            return json.dumps({"text": self._session.recall(args.get("handle", ""))})
-        except OffturnError as error:
-            return json.dumps({"error": str(error)})
+        told = self._session.recall_tool(WIRE_FORMAT).run({"function": {"name": name, "arguments": dict(args)}})
+        return json.dumps({"text": told["content"]})
 
     def _shown(
         self, messages: list[dict[str, Any]], tokens: int, focus: str | None, force: bool

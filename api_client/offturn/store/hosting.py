@@ -119,13 +119,14 @@ class HostScripts(Scripted):
         shown_tokens: int = 0,
         shadow: bool = False,
         entries: Sequence[NewEntry] = (),
+        config: str | None = None,
     ) -> UndoReply:
         """Put `path` in place of the one read at `epoch`, `length`, `chain` and `counter`, once per `op`.
 
         `path_tokens` and `open_calls` are those of the new path. In force is then the first of current and what it
         replaced that lies inside it and is not `unfit`; its view weighs `shown_tokens`. `entries` are appended:
         `path` names them by the seqs from `length` on. `shadow`: in force is then the first of what was in force and
-        what that replaced.
+        what that replaced. `config` is stored in the place of the settings, which this epoch has read too.
         """
         args = {
             "op": op,
@@ -141,6 +142,7 @@ class HostScripts(Scripted):
             "shown_tokens": shown_tokens,
             "shadow": shadow,
             "entries": [header_of(entry) for entry in entries],
+            **({} if config is None else {"config": config}),
         }
         return cast("UndoReply", await self._reply("undo", key, args, [data_of(entry.envelope) for entry in entries]))
 

@@ -16,6 +16,6 @@ them blocks (an async `attachments` function does not). A sink of `on_generation
 """
 
 from offturn.sync.client import CompactionClient, Sink, WriteBack
-from offturn.sync.session import Recorded, Session, Ticket
+from offturn.sync.session import RecallTool, Recorded, Session, Ticket
 
-__all__ = ["CompactionClient", "Recorded", "Session", "Sink", "Ticket", "WriteBack"]
+__all__ = ["CompactionClient", "RecallTool", "Recorded", "Session", "Sink", "Ticket", "WriteBack"]

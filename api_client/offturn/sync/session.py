@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from offturn import appending as aio_appending
+from offturn import recalling as aio_recalling
 from offturn import session as aio
 from offturn import ticket as aio_ticket
 from offturn.background import Background
-from offturn.sync.wrapping import Wrapper, blocking, blocking_as, on_loop
+from offturn.sync.wrapping import Wrapper, blocking, blocking_as, on_loop, wrapped
 from offturn_config.keys import SessionKey
 from offturn_engine.ranges import Ranges
 from offturn_engine.triggers import Requirement
@@ -37,6 +38,18 @@ class Ticket(Wrapper[aio_ticket.Ticket]):
     def warnings(self) -> tuple[str, ...]:
         """Sentences without content."""
         return self._inner.warnings
+
+
+class RecallTool(Wrapper[aio_recalling.RecallTool]):
+    """As `offturn.RecallTool`."""
+
+    name = aio_recalling.RecallTool.name
+    run = blocking(aio_recalling.RecallTool.run)
+
+    @property
+    def definition(self) -> Any:
+        """As `offturn.RecallTool.definition`."""
+        return self._inner.definition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +84,16 @@ class Session(Wrapper[aio.Session]):
     overflow = blocking(aio.Session.overflow)
     rollback = blocking(aio.Session.rollback)
     recall = blocking(aio.Session.recall)
+    search = blocking(aio.Session.search)
+    recall_tool = wrapped(aio.Session.recall_tool, RecallTool)
     explain = blocking(aio.Session.explain)
     status = blocking(aio.Session.status)
     generations = blocking(aio.Session.generations)
     events = blocking(aio.Session.events)
     rewind = blocking(aio.Session.rewind)
     amend = blocking(aio.Session.amend)
+    pin = blocking(aio.Session.pin)
+    unpin = blocking(aio.Session.unpin)
     cancel = blocking(aio.Session.cancel)
     unblock = blocking(aio.Session.unblock)
     configure = blocking(aio.Session.configure)

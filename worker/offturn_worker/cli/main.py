@@ -17,6 +17,7 @@ from offturn_worker.cli import (
     importing,
     moving,
     policies,
+    recalling,
     reporting,
     requesting,
     serving,
@@ -55,6 +56,7 @@ typer_app.command("doctor")(doctor.doctor)
 typer_app.command("import")(importing.import_file)
 explaining.add_to(sessions.typer_app)
 moving.add_to(sessions.typer_app)
+recalling.add_to(sessions.typer_app)
 reporting.add_to(sessions.typer_app)
 requesting.add_to(sessions.typer_app)
 typer_app.add_typer(sessions.typer_app, name="session")

@@ -1,7 +1,7 @@
 -- Put another path in place: shorter (rewind), or with new messages where others were (amend, mirror). Nothing is deleted.
 -- Checks in this order: once, life, the path is the one the caller read, something to undo, quota.
 -- a: op, incarnation, epoch, length, chain, counter, path, path_tokens, open, unfit, shown_tokens, shadow,
---    entries {digest, id?}; ARGV[3..] are their envelopes. `unfit`: generations inside the path whose view the caller
+--    config?, entries {digest, id?}; ARGV[3..] are their envelopes. `unfit`: generations inside the path whose view the caller
 --    found broken; `shown_tokens`: what the view of the one that will be current weighs; `shadow`: that one does not go
 --    in force.
 local known = once()
@@ -49,6 +49,7 @@ set('open', a.open)
 set('current', number)
 set('adopted', shown)
 set('epoch', a.op)
+if a.config then set('config', a.config) end
 turn(a.op)
 set('tried', 0)
 if bytes > 0 then weigh(bytes, length) end

@@ -1,0 +1,1 @@
+"""A real model server behind both summarizers: opt-in, `make test-llm`."""
