@@ -173,7 +173,7 @@ ALTERNATIVES = tuple(
 """Words of which a sentence means one and not the others."""
 
 CHOOSING = re.compile(
-    r"(?i)\b(?:decid\w+|decision|chose|choose|chosen|agreed|switch\w*|migrat\w*|adopt\w*|replac\w+|prefer\w*|instead of|in favou?r of"
+    r"(?i)\b(?:decid\w+|decision|chose|choose|chosen|agreed|switch\w*|migrat\w*|adopt\w*|replac\w+|prefer(?:s|red)?|instead of|in favou?r of"
     r"|rather than|selected|settled on|opted|will use|use|uses|using|moved? to|based on)\b"
     r"|\b(?:decidi\w*|decisión|eligi\w*|elegi\w*|acord\w*|migra\w*|adopta\w*|reempla\w*|prefier\w*|usa\w*|utiliza\w*|opt[óa]\w*|cambi\w+)\b"
     r"|决定|決定|选择|選擇|选用|選用|采用|採用|改用|改为|換成|换成|迁移|遷移|使用|同意"
