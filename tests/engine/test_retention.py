@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-
-from benchmarks.retention.engine_run import generations, scaled, text_of
+from benchmarks.retention.engine_run import generations, scaled, text_of, within
 from benchmarks.retention.plants import CHANGED, SAID
-from benchmarks.retention.presets import FORMAT, Score, count, generated, within
+from benchmarks.retention.presets import FORMAT, Score, count, generated
 from benchmarks.retention.side_constraints import ours
+
 from offturn_config.presets import load
 from offturn_engine.formats import get
 from offturn_engine.ledger import ledger, render
