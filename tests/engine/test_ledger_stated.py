@@ -44,7 +44,7 @@ STATED = {
         "The current task is moving auth to OAuth.",
         "Still to do: write the changelog.",
         "The importer test is still failing.",
-        "TODO port the importer.",
+        "Todo: port the importer.",
         "El próximo paso es migrar la tabla.",
         "Queda pendiente revisar el módulo.",
         "下一步是迁移数据库。",

@@ -82,7 +82,9 @@ LINK: Mapping[str, tuple[str, ...]] = {
     "Spanish": (
         r"\b(?:es|son|está|están|era|fue|será|serán|se llama|llamad[oa]|significa|cuesta|vale|vence|pertenece|corre en|vive en|usa|basad[oa] en|a cargo de|asignad[oa] a|necesita|requiere|empieza|termina|(?:sube|baja|pasa|cambia|subió|bajó|pasó|cambió|aumentó) a)\b",
     ),
-    "Chinese": (r"是|为|為|叫|在|等于|等於|位于|位於|属于|屬於|负责|負責|基于|基於|使用|需要|截止|(?:改|调|調|推迟|推遲|提高|降低|增加)到",),
+    "Chinese": (
+        r"是|为|為|叫|在|等于|等於|位于|位於|属于|屬於|负责|負責|基于|基於|使用|需要|截止|(?:改|调|調|推迟|推遲|提高|降低|增加)到",
+    ),
 }
 """What ties a value to what it is the value of."""
 
