@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-llm llm hermes faults lint policy-mutants bench-peers formats docs lock clean
+.PHONY: setup demo test test-llm llm hermes faults lint policy-mutants bench-peers bench-retention formats docs lock clean
 
 setup: .venv/.installed
 
@@ -64,6 +64,11 @@ policy-mutants: setup
 bench-peers: setup
 	@$(BIN)/python -m benchmarks.peers.hermes $(ARGS)
 
+# What survives a compaction without a model: planted facts, the conformance kit (installed into .venv-bench), recorded
+# transcripts of ../shared. Prints every figure with its seeds; takes a long while (--quick: fewer of all).
+bench-retention: setup
+	@$(BIN)/python -m benchmarks.retention $(ARGS)
+
 # docs/policies.md and its tables, from the presets.
 docs: setup
 	@$(BIN)/python -m tests.policies.page
@@ -79,4 +84,4 @@ lock:
 	uv pip compile pyproject.toml --extra embedded --group hermes --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-hermes.lock
 
 clean:
-	rm -rf .venv .venv-peers .venv-hermes .venv-llm dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-peers .venv-hermes .venv-llm .venv-bench dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -17,8 +17,8 @@ from benchmarks.retention import generations, kit, presets, side_constraints
 
 TUNED_KIT, REPORTED_KIT = range(1001, 1013), range(1, 13)
 TUNED, REPORTED = range(501, 504), range(601, 607)
-RECORDED = (("inspect_browser.json", 701), ("openhands_mswe_1.json", 702), ("swesmith_adp_4.json", 703))
-SHARES = (0.10, 0.20)
+RECORDED = (("cc_episodic_long.jsonl", 701), ("cc_share_general-tool-calls.jsonl", 702))
+SHARES = (0.06, 0.10)
 ROUNDS = 3
 SEED = 31
 

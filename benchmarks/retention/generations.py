@@ -69,11 +69,11 @@ def large(*, quick: bool = False) -> Iterator[tuple[str, list[Message], str]]:
 
 
 def run(path: Sequence[Message], fmt: str) -> Iterator[Generation]:
-    """The views of `balanced`, for the window that a third of the conversation just fills."""
+    """The views of `balanced`, for the window that half of the conversation just fills."""
     form = get(fmt)
     policy = load("balanced")
     window = window_filled(
-        policy, sum(m.tokens for m in path) // 3, output=lambda tokens: reserved_output(tokens, None)
+        policy, sum(m.tokens for m in path) // 2, output=lambda tokens: reserved_output(tokens, None)
     )
     limits = policy.limits(window, reserved_output(window, None))
     record = NOTHING

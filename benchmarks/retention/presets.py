@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ class Case:
     name: str
     path: tuple[Message, ...]
     planted: tuple[Plant, ...]
+    format: str = FORMAT
 
     @property
     def tokens(self) -> int:
@@ -62,16 +64,16 @@ def generated(seed: int) -> Case:
 def recorded(file: str, seed: int) -> Case | None:
     """The first conversation of a recorded file with planted facts; None where it is not there or holds another format."""
     found = conversation(file)
-    if found is None or found.format != FORMAT:
+    if found is None or found.format not in (FORMAT, "anthropic"):
         return None
-    return planted(f"{file} {seed}", found.messages, found.origins, seed)
+    return planted(f"{file} {seed}", found.messages, found.origins, seed, found.format)
 
 
-def planted(name: str, raw: Sequence[RawMessage], origins: Mapping[int, Origin], seed: int) -> Case:
+def planted(name: str, raw: Sequence[RawMessage], origins: Mapping[int, Origin], seed: int, form: str = FORMAT) -> Case:
     """The transcript with the facts of a seed, each before a human message, in their order."""
     facts = plants(seed)
     random = Random(seed + 1)
-    parsed = parse_all(get(FORMAT), raw, origins)
+    parsed = parse_all(get(form), raw, origins)
     places = [i for i in legal_cut_points([m.placed(i) for i, m in enumerate(parsed)]) if 1 < i <= LAST * len(raw)]
     early = [fact for fact in facts if fact.kind != RECENT]
     chosen = sorted(places[int(random.random() * len(places))] for _ in early)
@@ -83,18 +85,37 @@ def planted(name: str, raw: Sequence[RawMessage], origins: Mapping[int, Origin],
     told: list[Origin] = []
     for i in range(len(raw) + 1):
         for fact in at.get(i, []):
-            messages += fact.messages
+            messages += [_written(m, form) for m in fact.messages]
             told += [_ORIGINS[m["role"]] for m in fact.messages]
         if i < len(raw):
             messages.append(raw[i])
             told.append(parsed[i].origin)
     messages.append({"role": "user", "content": "And what now?"})
     told.append("human")
-    path = parse_all(get(FORMAT), messages, dict(enumerate(told)))
-    return Case(name, tuple(m.placed(i) for i, m in enumerate(path)), tuple(f for f in facts if f.kind))
+    path = parse_all(get(form), messages, dict(enumerate(told)))
+    return Case(name, tuple(m.placed(i) for i, m in enumerate(path)), tuple(f for f in facts if f.kind), form)
 
 
 _ORIGINS: Mapping[str, Origin] = {"user": "human", "assistant": "assistant", "tool": "tool", "system": "system"}
+
+
+def _written(raw: RawMessage, form: str) -> RawMessage:
+    """A planted message as the format has it."""
+    if form == FORMAT:
+        return raw
+    if raw["role"] == "tool":
+        answer = {"type": "tool_result", "tool_use_id": raw["tool_call_id"], "content": raw["content"]}
+        return {"role": "user", "content": [answer]}
+    asked = [
+        {
+            "type": "tool_use",
+            "id": c["id"],
+            "name": c["function"]["name"],
+            "input": json.loads(c["function"]["arguments"]),
+        }
+        for c in raw.get("tool_calls", [])
+    ]
+    return {"role": raw["role"], "content": asked or raw["content"]}
 
 
 def scored(cases: Sequence[Case], share: float, rounds: int) -> Iterator[tuple[str, Score]]:
@@ -102,7 +123,7 @@ def scored(cases: Sequence[Case], share: float, rounds: int) -> Iterator[tuple[s
     for name in names():
         score = Score()
         for case in cases:
-            made = within(case.path, get(FORMAT), load(name), int(case.tokens * share), rounds)
+            made = within(case.path, get(case.format), load(name), int(case.tokens * share), rounds)
             score.failed += made is None
             score.forced += made is not None and made.forced
             score.tokens += 0 if made is None else made.tokens

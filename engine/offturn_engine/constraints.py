@@ -57,7 +57,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
         r"\b(?:tienes? que|tienen que|hay que|evita[rd]?|asegúra(?:te|os)|ni se te ocurra|a partir de ahora|como (?:máximo|mínimo)|en lugar de|en vez de)\b",
         r"(?:^|[,;:] |\b(?:y|pero|favor|favor,) )no (?:(?:me|te|lo|la|los|las|se|le|les) )?\w{2,20}(?:es|as|éis|áis|en|an)\b",
         r"^(?:por favor,? )?(?:solo|cada vez que|cuando|en cada|en todos?|antes de|después de|usa|utiliza|escribe|responde|contesta|termina|empieza|acaba|mantén|recuerda)\b",
-        r"\b(?:antes|después|dentro|fuera|al final) de (?:cada|cualquier|tod[oa]s)\b|\b(?:cada vez|en cada|con cada|para cada|a la vez)\b|^(?:cada|todo|toda|todos|todas|nada|nadie)\b|^(?:deja|mantén|guarda)\b.{1,60}\b(?:como está|intact[oa]|en secreto|fuera de)\b|^(?:pregúntame|consúltame|avísame|espera)\b",
+        r"\b(?:antes|después|dentro|fuera|al final) de (?:cada|cualquier|tod[oa]s)\b|\b(?:cada vez|en cada|con cada|para cada|a la vez)\b|^(?:cada|todo lo|toda|todos|todas|nada|nadie)\b|^(?:deja|mantén|guarda)\b.{1,60}\b(?:como está|intact[oa]|en secreto|fuera de)\b|^(?:pregúntame|consúltame|avísame|espera)\b",
         r"\bsin \w{2,20}[aei]r(?:l[aeo]s?)?\b",
         r"^(?:regla|restricción|requisito|preferencia|importante|nota)s?: {0,4}\S",
     ),

@@ -1,13 +1,14 @@
 """Names that have to be right to the letter: issues, commits, branches, URLs, versions, ports, amounts.
 
 They are taken from what people and the agent wrote and from the arguments of calls; of a result only from its start and
-its end. A table of shapes; the first that matches at a place decides.
+its end. A table of shapes; at one place the earlier one decides.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from offturn_engine.compaction import LedgerItem
 from offturn_engine.messages import Message, TextPart, ToolCallPart, ToolResultPart
@@ -17,21 +18,34 @@ LOOKED = 20_000  # characters of a spoken text or of arguments
 RESULT_LOOKED = 1_500  # characters of a result, from its start and from its end
 LONGEST = 200
 
-FAMILIES: Mapping[str, str] = {
-    "url": r"\bhttps?://[^\s<>\"'`\\\uff0c。\uff09)\]}]{4,200}",
-    "commit": r"(?<![\w-])(?=[0-9a-f]{0,39}\d)(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}(?![\w-])",
-    "branch": r"(?:(?<=\bbranch )|(?<=\bcheckout )|(?<=\bcheckout -b )|(?<=\bswitch )|(?<=\bswitch -c )|(?<=\bmerge )|(?<=\brebase )|(?<=\borigin )|(?<=\borigin/)|(?<=\brama )|(?<=分支 )|(?<=分支))"
-    r"[`'\"]?(?:[A-Za-z0-9][\w.]{0,60}[/-][\w./-]{1,80}|main|master|develop)\b"
-    r"|\b(?:feat|feature|fix|bugfix|hotfix|release|chore|spike|docs|refactor)/[\w./-]{2,80}",
-    "issue": r"(?<![\w&/#])(?:[\w.-]{1,40}/[\w.-]{1,60})?#\d{1,7}\b(?!;)|\b[A-Z][A-Z0-9]{1,9}-\d{1,6}\b|\b(?i:issues?|pull|pr|ticket) #?\d{1,7}\b",
-    "port": r"(?:(?<=\blocalhost:)|(?<=\b127\.0\.0\.1:)|(?<=\b0\.0\.0\.0:)|(?<=\bport )|(?<=\bport=)|(?<=--port )|(?<=\bpuerto )|(?<=端口)|(?<=端口 ))\d{2,5}\b",
-    "version": r"(?:(?<=\bversion )|(?<===)|(?<=>=)|(?<=~=)|(?<=@)|(?<=\bv)|(?<=版本)|(?<=版本 )|(?<=\bversión ))\d{1,4}\.\d{1,4}(?:\.\d{1,5}){0,2}(?:-?(?:rc|alpha|beta|dev)\.?\d{0,4})?\b"
-    r"|(?<![\w.])\d{1,3}\.\d{1,3}\.\d{1,4}(?![\w.])",
-    "amount": r"(?<![\w.])[$€£¥\uffe5] ?\d[\d.,]{0,14}\d?(?:[kKmM]\b)?|\b\d[\d.,]{0,14} ?(?:USD|EUR|GBP|CNY|RMB|dollars|euros|dólares)\b|\d[\d.,]{0,14} ?(?:元|美元|欧元)",
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "url": (r"\b(https?://[^\s<>\"'`\\\uff0c\u3002\uff09)\]}]{4,200})",),
+    "commit": (r"\b(?<!-)((?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40})\b(?!-)",),
+    "branch": (
+        r"\b(?:branch|checkout|switch|merge|rebase|origin|rama)(?: -[bcB])?[ /]([A-Za-z0-9][\w.]{0,60}[/-][\w./-]{1,80}|main\b|master\b|develop\b)",
+        r"分支 ?([A-Za-z0-9][\w.]{0,60}[/-][\w./-]{1,80}|main\b|master\b|develop\b)",
+        r"\b((?:feat|feature|fix|bugfix|hotfix|release|chore|spike|docs|refactor)/[\w./-]{2,80})",
+    ),
+    "issue": (
+        r"(?<![\w&#])(#\d{1,7})\b(?!;)",
+        r"\b([\w.-]{1,40}/[\w.-]{1,60}#\d{1,7})\b",
+        r"\b([A-Z][A-Z0-9]{1,9}-\d{1,6})\b",
+        r"\b((?:[Ii]ssues?|[Pp]ull|PR|pr|[Tt]icket) #?\d{1,7})\b",
+    ),
+    "port": (r"(?:\b(?:localhost:|127\.0\.0\.1:|0\.0\.0\.0:|[Pp]ort[ =]|[Pp]uerto )|--port |端口 ?)(\d{2,5})\b",),
+    "version": (
+        r"(?:\b(?:[Vv]ersi[oó]n |v)|[=>~]=|@|版本 ?)(\d{1,4}\.\d{1,4}(?:\.\d{1,5}){0,2}(?:-?(?:rc|alpha|beta|dev)\.?\d{0,4})?)\b",
+        r"(?<![\w.])(\d{1,3}\.\d{1,3}\.\d{1,4})(?![\w.])",
+    ),
+    "amount": (
+        r"(?<![\w.])([$€£¥\uffe5] ?\d[\d.,]{0,14}\d?(?:[kKmM]\b)?)",
+        r"\b(\d[\d.,]{0,14} ?(?:USD|EUR|GBP|CNY|RMB|dollars|euros|dólares))\b",
+        r"(\d[\d.,]{0,14} ?(?:元|美元|欧元))",
+    ),
 }
-"""Pattern by family; each is bounded."""
+"""Patterns by family, each with one group: the name itself. Every one is bounded."""
 
-_SHAPE = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in FAMILIES.items()))
+_SHAPES = tuple((family, re.compile(pattern)) for family, patterns in FAMILIES.items() for pattern in patterns)
 _TEMPLATE = re.compile(r"[$%]\d{1,2}\b")
 
 
@@ -56,11 +70,17 @@ def _texts(message: Message, part: object) -> Iterator[str]:
 
 
 def _of(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for match in _SHAPE.finditer(text):
-        name = match[0].strip(" `'\".,;:)")
-        if 1 < len(name) <= LONGEST and not _TEMPLATE.fullmatch(name):
-            found[name] = match.lastgroup or ""
-            if len(found) == MOST:
-                break
-    return found
+    """Name -> family, at most `MOST` in the order they stand; of two at one place that of the earlier pattern."""
+    found: dict[int, tuple[int, str, str]] = {}
+    taken: list[tuple[int, int]] = []
+    for family, shape in _SHAPES:
+        for match in islice(shape.finditer(text), MOST):
+            start, end = match.span(1)
+            if family == "url":
+                taken.append((start, end))
+            elif start in found or any(low <= start < high for low, high in taken):
+                continue
+            name = match[1].strip(" `'\".,;:)")
+            if 1 < len(name) <= LONGEST and not _TEMPLATE.fullmatch(name):
+                found[start] = (start, name, family)
+    return {name: family for _, name, family in sorted(found.values())[:MOST]}

@@ -1,4 +1,4 @@
-"""Cues by which a sentence is known to state a decision, what is to be done next, or what somebody likes; by language.
+"""Cues by which a sentence is known to state a decision, what is aimed at or to be done next, or what somebody likes; by language.
 
 Searched without case in one sentence; `^` is its start. What must hold for good has cues of its own, see `constraints`.
 """
@@ -24,7 +24,7 @@ DECISION: Mapping[str, tuple[str, ...]] = {
         r"\b(?:la causa|el motivo|la razón|el problema) (?:es|era|fue)\b|\bresult(?:a|ó) que\b",
     ),
     "Chinese": (
-        r"决定|決定|商定|敲定|选定|選定|最终选|最終選|我们(?:改)?(?:用|采用|选)|我們(?:改)?(?:用|採用|選)|就用|还是用|還是用|改用|改为|改為|放弃了?|放棄了?",
+        r"决定|決定|商定|敲定|选定|選定|最终选|最終選|我们(?:改)?(?:用|采用|选)|我們(?:改)?(?:用|採用|選)|就用|还是用|還是用|改用|放弃了?|放棄了?",
         r"(?:结论|結論|方案|原因|根因|根本原因)(?:是|为|為|[:\uff1a])",
     ),
 }
@@ -41,22 +41,24 @@ NEXT: Mapping[str, tuple[str, ...]] = {
         r"^(?:\w{1,20}(?: \w{1,20})?, )?(?:the |my |our |your )?(?:very )?next (?:steps?|up|task|item|thing|action|milestone)\b(?: \w{1,20}){0,3}(?: (?:is|are|will be)\b|:)|^next(?: up)?:",
         r"^(?:what['\u2019]s |what is )?(?:still )?(?:to ?do|todo|remaining|outstanding|pending|left(?: to do)?|open (?:items?|questions?|points?|tasks?)|blocked)(?: \w{1,20}){0,3}:",
         r"\b(?:still|yet) (?:needs? to|have to|has to|to be|to do|open|missing|pending|outstanding|unresolved|failing|broken)\b|\b(?:remains?|left) (?:to be|to do|open)\b",
+        r"^(?:the |my |our |your )?(?:current |main |overall |present |first )?(?:task|goal|objective|focus|priority|aim|milestone|target|job)(?: \w{1,20}){0,4}?(?: (?:is|are|remains?)\b(?! done| ready| finished)|:)",
         r"^(?:todo|fixme)\b|\b(?:are|is) (?:still )?(?:waiting|blocked) (?:for|on|by)\b|\bfollow[- ]up:",
         r"\b(?:after (?:this|that)|once (?:this|that|it) (?:is|works|passes)|then),? (?:we|i|you)(?:['\u2019]ll| will| need to| should| must| have to| can)\b",
     ),
     "Spanish": (
         r"^(?:\w{1,20}(?: \w{1,20})?, )?(?:el |los |la )?(?:próxim[oa]s?|siguientes?) (?:pasos?|tareas?)\b(?: \w{1,20}){0,3}(?: (?:es|son|será)\b|:)",
+        r"^(?:el |la |mi |nuestr[oa] )?(?:objetivo|meta|tarea|prioridad)(?: \w{1,20}){0,4}? (?:es|son|sigue)\b",
         r"^(?:pendientes?|por hacer|falta|faltan|queda|quedan)\b|\b(?:queda|quedan|falta|faltan|está|están) (?:pendientes?|por)\b|\b(?:todavía|aún) (?:falta|hay que|queda|no funciona|no está)\b",
     ),
     "Chinese": (
-        r"下一步|接下来|接下來|待办|待辦|待处理|待處理|待完成|剩下(?:的|要)|还(?:要|需要|没|差)|還(?:要|需要|沒|差)|尚未|之后(?:再|要)|之後(?:再|要)|后续|後續",
+        r"(?:目标|目標|任务|任務|重点|重點)(?:\w{0,6})(?:是|为|為|[:\uff1a])|下一步|接下来|接下來|待办|待辦|待处理|待處理|待完成|剩下(?:的|要)|还(?:要|需要|没|差)|還(?:要|需要|沒|差)|尚未|之后(?:再|要)|之後(?:再|要)|后续|後續",
     ),
 }
 
 LIKES: Mapping[str, tuple[str, ...]] = {
     "English": (
-        r"\b(?:user|customer|client|team|boss|manager|i|we) (?:\w{1,12}ly )?(?:wants?|likes?|prefers?|loves?|hates?|dislikes?|expects?|favou?rs?|would (?:like|prefer|rather)|['\u2019]d (?:like|prefer|rather))\b",
-        r"\b(?:for|to|with) (?:this|the|our) (?:user|customer|client)\b|\b(?:user|customer|client)['\u2019]s? (?:\w{1,20} ){1,4}(?:is|are)\b|\b(?:my|our|preferred|favou?rite) (?:\w{1,20} ){1,3}(?:is|are)\b",
+        r"\b(?:user|customer|client|team|boss|manager|i|we) (?:\w{1,12}ly )?(?:wants?|likes?|prefers?|loves?|hates?|dislikes?|expects?|favou?rs?|would (?:like|prefer|rather))\b|\b(?:i|we)['\u2019]d (?:like|prefer|rather)\b",
+        r"\b(?:for|to|with) (?:this|the|our) (?:user|customer|client)\b|\b(?:user|customer|client)['\u2019]s? (?:\w{1,20} ){1,4}(?:is|are)\b|\b(?:preferred|favou?rite) (?:\w{1,20} ){1,3}(?:is|are)\b",
         r"^(?:please )?(?:answer|reply|respond|write|speak|talk|send|report|deliver|format|name|call|address|sign|label|tag|prefix|show|display|quote|list|use|keep|schedule|plan|book|round|indent|spell|wrap|log|store|save|put|export|render|treat|summari[sz]e|explain)\b.{0,120}?\b(?:in|as|with|on|by|at|to|under|for|using|style|format|tone|language|time ?zone|units?)\b",
         r"\b(?:style|tone|format|voice|wording|spelling|units?|language|time ?zone)(?: \w{1,20}){0,2}(?: (?:is|are)|:) \S",
     ),
@@ -75,11 +77,14 @@ LIKES: Mapping[str, tuple[str, ...]] = {
 LINK: Mapping[str, tuple[str, ...]] = {
     "English": (
         r"\b(?:is|are|was|were|will be|equals?|means|stands for|known as|called|named|refer(?:red)? to|set to|set at|fixed at|capped at|limited to|based on|branched from|forked from|runs? (?:in|on|at)|lives? (?:in|at|on|under)|hosted (?:in|on|at)|located|belongs? to|owned by|assigned to|due (?:on|by)|expires?|starts?|ends?|costs?|uses?|needs?|requires?|listens? on|points? to|working on|approved? by|goes? to)\b",
+        r"\b(?:raised|lowered|changed|moved|increased|reduced|cut|postponed|extended|renamed|updated|bumped) (?:from .{1,40} )?to\b",
     ),
     "Spanish": (
-        r"\b(?:es|son|está|están|era|fue|será|serán|se llama|llamad[oa]|significa|cuesta|vale|vence|pertenece|corre en|vive en|usa|basad[oa] en|a cargo de|asignad[oa] a|necesita|requiere|empieza|termina)\b",
+        r"\b(?:es|son|está|están|era|fue|será|serán|se llama|llamad[oa]|significa|cuesta|vale|vence|pertenece|corre en|vive en|usa|basad[oa] en|a cargo de|asignad[oa] a|necesita|requiere|empieza|termina|(?:sube|baja|pasa|cambia|subió|bajó|pasó|cambió|aumentó) a)\b",
     ),
-    "Chinese": (r"是|为|為|叫|在|等于|等於|位于|位於|属于|屬於|负责|負責|基于|基於|使用|需要|截止",),
+    "Chinese": (
+        r"是|为|為|叫|在|等于|等於|位于|位於|属于|屬於|负责|負責|基于|基於|使用|需要|截止|(?:改|调|調|推迟|推遲|提高|降低|增加)到",
+    ),
 }
 """What ties a value to what it is the value of."""
 

@@ -31,7 +31,7 @@ SHAPES: Mapping[str, str] = {
     rf"|\b(?i:{_MONTHS})\s\d{{1,2}}\b|\b\d{{1,2}}\s(?:de\s)?(?i:{_MONTHS})\b",
     "weekday": rf"\b(?i:{_DAYS})s?\b|(?:星期|周|週|礼拜|禮拜)[一二三四五六日天]",
     "time": r"\b\d{1,2}:\d{2}(?::\d{2})?\b(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b",
-    "part": r"(?i:\b\d{1,4} (?:of|de|out of|/) \d{1,4}\b)|第\d{1,4}",
+    "part": r"(?i:\b\d{1,4}(?:-\d{1,4})? (?:of|de|out of|/) \d{1,4}\b)|第\d{1,4}",
     "version": r"\bv?\d{1,4}\.\d{1,4}(?:\.\d{1,5}){0,2}(?:-?(?:rc|alpha|beta|dev)\.?\d{0,4})?\b",
     "percent": r"\d[\d.,]{0,10}\s?%",
     "issue": r"(?<![\w&])#\d{1,7}\b",
@@ -76,7 +76,7 @@ eso debe deben debes usar usa usamos ahora antes después
 
 _STOP = frozenset(EMPTY_WORDS.split())
 _STOP_CJK = re.compile(
-    r"[的了是在为為和与與把被请請要不必须須应應该該会會都就也還还这這那个個我你他她它们們用只将將已从從到时時]"
+    r"[的了改是在为為和与與把被请請要不必须須应應该該会會都就也還还这這那个個我你他她它们們用只将將已从從到时時]"
 )
 
 
