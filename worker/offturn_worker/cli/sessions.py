@@ -11,6 +11,7 @@ import typer
 from offturn import CompactionClient, OffturnError, Session, StoreUnavailable
 from offturn.config import ANY_WINDOW
 from offturn_engine.formats import get, names
+from offturn_engine.handles import handle
 from offturn_engine.ranges import label
 from offturn_worker.cli.audits import print_audits
 from offturn_worker.cli.dead import list_parked
@@ -83,7 +84,8 @@ def show(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None, a
     if as_json:
         print_json(facts)
         return
-    status = {**facts["status"], "warnings": "; ".join(facts["status"]["warnings"])}
+    pinned = ", ".join(map(handle, facts["status"]["pinned"]))
+    status = {**facts["status"], "warnings": "; ".join(facts["status"]["warnings"]), "pinned": pinned}
     print_table(("field", "value"), list(status.items()))
     _tell_waiting(facts["status"])
     _tell_stopped(facts["status"])
