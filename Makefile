@@ -19,7 +19,7 @@ demo: setup
 
 # The tests start Python some hundred times: what it compiles is kept, whatever the environment says.
 test: setup
-	@$(if $(ARGS),:,echo "==> all tests: about 7 minutes on two cores; the end says how long they took and why any is skipped" >&2)
+	@$(if $(ARGS),:,echo "==> all tests: about 9 minutes on two cores; the end says how long they took and why any is skipped" >&2)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --durations=5 $(ARGS)
 
 # Both summarizers against a real model server: LLM=http://HOST:PORT, or one that is compiled here, with a model of 94 MB.
