@@ -17,12 +17,16 @@ from offturn_engine.constraints import is_constraint
 from offturn_engine.statement_words import (
     ALTERNATIVES,
     ASSENT,
+    AT_LEAST,
+    AT_MOST,
     DEMANDING,
     DIRECTIVE,
     DONE,
     FACTORS,
+    HAS,
     NEGATIVE,
     ORDER,
+    PERMITTING,
     UNITS,
 )
 from offturn_engine.statements import Statement, asks_for, clauses, numbers, statements, stem, stems
@@ -129,7 +133,7 @@ class _Judge:
             about = _covers(objects, one.bag) and len(one.bag & other.bag) * 2 >= len(one.bag)
         else:
             about = not other.conditional and one.words[0] == action and len(one.words) <= 3
-        if about and any(h.words == (action,) and asks_for(h, action) for h in later):
+        if about and any(_lifts(h, other) for h in later):
             return False
         return about and not any(
             h.plain and action in h.bag and _covers(objects, h.bag) for h in self._of(near) if h is not other
@@ -190,6 +194,8 @@ class _Judge:
             return False
         if any(h.bag & frame and (h.numbers & one.numbers or _same(h, one)) for h in later):
             return False
+        if _within(one, other):
+            return False
         if not frame & UNITS and any(_converted(a, b) for a in one.numbers for b in other.numbers):
             return False
         return not any(self._supported(number, frame, number=True) for number in one.numbers)
@@ -249,6 +255,29 @@ def _alike(one: Statement, other: Statement, frame: frozenset[str]) -> bool:
 
 def _words(names: Iterable[str]) -> frozenset[str]:
     return frozenset(word for name in names for word in stems(name.replace("_", " ").replace(".", " ")))
+
+
+def _lifts(later: Statement, other: Statement) -> bool:
+    """Does a human ask for what they forbade before, or let it be done?"""
+    if later.negative or later.text.endswith(("?", "\uff1f")):
+        return False
+    if asks_for(later, other.action) and (later.words == (other.action,) or _covers(other.objects, later.bag)):
+        return True
+    about = bool(other.objects) and _covers(other.objects, later.bag)
+    return about and PERMITTING.search(later.text) is not None
+
+
+def _within(one: Statement, other: Statement) -> bool:
+    """Does it tell of an amount that keeps the limit which the other sets?"""
+    if HAS.search(one.text) is None or AT_MOST.search(one.text) or AT_LEAST.search(one.text):
+        return False
+    try:
+        mine, theirs = [float(n) for n in one.numbers], [float(n) for n in other.numbers]
+    except ValueError:
+        return False
+    if AT_MOST.search(other.text):
+        return max(mine) <= max(theirs)
+    return AT_LEAST.search(other.text) is not None and min(mine) >= min(theirs)
 
 
 def _same(one: Statement, other: Statement) -> bool:

@@ -1,7 +1,8 @@
 """Is what a summary names in its source? Paths, URLs, amounts and identifiers are looked up; prose is not judged.
 
 One linear pass over each text. A wrong refusal costs a paid call, so forms a careful writer may change are equal: case,
-thousands separators, a path's leading folders, an abbreviated hash, a rounded decimal, a number in words or with `k`.
+thousands separators, a path's leading folders, an abbreviated hash, a rounded decimal, a number in words,
+with `k` or in a smaller unit.
 Counts below ten and list numbers are never looked up.
 """
 
@@ -29,6 +30,13 @@ _TIMES = re.compile(
 )
 _ONES = "\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d"
 _PERCENT = re.compile(r"(?<![\w.])(\d{1,3}(?:\.\d)?)[^\S\n]?%")
+_PM = re.compile(r"(?<![\w.])(1[01]|[1-9])(?::\d\d)?[^\S\n]?p\.?m\b")
+_SPAN = re.compile(
+    r"(?<![\w.])(\d{1,6})[^\S\n]?(?:(s|secs?|seconds?|segundos?|sekunden?|\u79d2|[gm]b)|(min|mins|minutes?|minutos?|minuten?|\u5206\u949f)"
+    r"|(h|hours?|horas?|stunden?|\u5c0f\u65f6)|(days?|d[i\u00ed]as?|tagen?|\u5929)|(weeks?|semanas?|wochen?|\u5468))(?![a-z])"
+)
+_SMALLER = ((1_000, 1_024), (60, 60_000), (60, 3_600), (24,), (7,))
+"""By what a span or a size of each group of `_SPAN` is multiplied in a smaller unit."""
 _SPELLED = re.compile(rf"[a-z\u00e0-\u017f]{{3,}}|\u4e00[\u767e\u5343]|[{_ONES}]?\u5341[{_ONES}]?")
 _LIST_NUMBER = re.compile(r"^[^\S\n]*(?:[-*+][^\S\n]+)?\d{1,3}(?:\.\d{1,2})?[.):](?=\s)", re.MULTILINE)
 _ESCAPES = re.compile(r"\\[nrt\"]")
@@ -235,6 +243,10 @@ def _known(source: str) -> _Known:
     known = _Known()
     plain = source.lower()
     known.numbers.update(_IN_WORDS[word] for word in set(_SPELLED.findall(plain)) & _IN_WORDS.keys())
+    known.numbers.update(str(int(hour) + 12) for hour in _PM.findall(plain))
+    for value, *units in _SPAN.findall(_THOUSANDS.sub("", plain)):
+        smaller = next(factors for unit, factors in zip(units, _SMALLER, strict=True) if unit)
+        known.numbers.update(str(int(value) * factor) for factor in smaller)
     known.numbers.update(f"{float(percent) / 100:g}" for percent in _PERCENT.findall(plain))
     for match in _TIMES.finditer(_THOUSANDS.sub("", plain)):
         unit = match[2]

@@ -85,6 +85,20 @@ ASSENT = re.compile(
 )
 """A human agrees to what was asked before."""
 
+PERMITTING = re.compile(r"(?i)\b(?:can|you may|allowed|feel free|after all|puedes?|permitido)\b|可以|允许|允許")
+"""A human lets somebody do something, after all."""
+
+HAS = re.compile(
+    r"(?i)\b(?:has|have|had|was|were|took|takes|contains?|holds?|got|found|exists?|tiene[ns]?|tarda|tardó|contiene[ns]?)\b"
+)
+"""Tells how many there are, not how many there may be."""
+
+AT_MOST = re.compile(
+    r"(?i)\b(?:at most|no more|not more|up to|max\w*|under|below|within|como máximo|no más)\b|最多|不超过|不超過"
+)
+AT_LEAST = re.compile(r"(?i)\b(?:at least|min(?:imum)?|no less|no fewer|not less|al menos|como mínimo)\b|至少")
+"""What limits an amount."""
+
 DIRECTIVE = re.compile(
     r"(?i)\b(?:do not|don['’]t|must not|mustn['’]t|should not|shouldn['’]t|may not|shall not|never|avoid)\b"
     r"|\b(?:nunca|jamás|no (?:se )?(?:debe[ns]?|puede[ns]?)|no \w+(?:ar|er|ir|es|as|en|an))\b"

@@ -45,6 +45,7 @@ _CLAUSE = re.compile(
 _THOUSANDS = re.compile(r"(?<=\d)[,_'\u00a0\u202f](?=\d{3}(?!\d))")
 _POINTS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\d.]*\d)")  # 1.200 is 1,200 where a comma starts decimals
 _KILO = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)k\b")
+_PM = re.compile(r"\b(1[01]|[1-9])(?::\d\d)?\s?p\.?m\b")
 _VOWELS = re.compile("(?<=[a-z]{2})(?:ie|ue)(?=[a-z])")  # despliegues, desplegar
 _LAST = re.compile("(?:gu|qu|z|y)$")  # despliegues, toques, comiences, copy
 _SOFT = {"gu": "g", "qu": "c", "z": "c", "y": "i"}
@@ -134,7 +135,8 @@ def stem(word: str) -> str:
 def numbers(text: str) -> frozenset[str]:
     """The numbers of a text as digits: `1,000`, `1.000` and `1k` are `1000`, `three` is `3`."""
     found: set[str] = set()
-    plain = _POINTS.sub(lambda match: match[0].replace(".", ""), _THOUSANDS.sub("", text.lower()))
+    told = _PM.sub(lambda match: str(int(match[1]) + 12), text.lower())
+    plain = _POINTS.sub(lambda match: match[0].replace(".", ""), _THOUSANDS.sub("", told))
     for token in _TOKEN.findall(_KILO.sub(lambda match: f"{float(match[1]) * 1_000:.0f}", plain)):
         if token[0].isdigit():
             found.add(token.replace(",", "."))

@@ -119,4 +119,38 @@ PARAPHRASES = (
         bad=(),
         good=("Validate the input.",),
     ),
+    Probe(
+        said=(
+            "Please don't send the newsletter before Monday. Don't reply to Bob.",
+            "The newsletter can go out today after all.",
+            "Reply to Bob that we are late.",
+        ),
+        rest="",
+        bad=(),
+        good=("Send the newsletter.", "Reply to Bob."),
+    ),
+    Probe(
+        said=("Don't reply to Bob.", "Why did you reply to Bob?", "Alice can see the page."),
+        rest="",
+        bad=("Reply to Bob.",),
+        good=(),
+    ),
+    Probe(
+        said=("不要删除旧接口。", "旧接口可以删了。"),
+        rest="",
+        bad=(),
+        good=("删除旧接口。", "旧接口可以删除。"),
+    ),
+    Probe(
+        said=("Tables need at least 3 columns. Lists need at most 7 items. It must be done by 5 pm.",),
+        rest="",
+        bad=("Lists need at most 5 items.", "The list has 9 items.", "It must be done by 6 pm."),
+        good=("The list has 5 items, the table has 4 columns.", "It must be done by 17:00."),
+    ),
+    Probe(
+        said=("Explain why one can not open two sockets on a port. It won't compile.",),
+        rest="",
+        bad=(),
+        good=("Compile the project.",),
+    ),
 )

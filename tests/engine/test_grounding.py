@@ -113,6 +113,10 @@ def test_a_hostile_source_of_a_megabyte_ends(unit: str) -> None:
         ("timeout=30000", "30 seconds"),
         ("at least 80%", "0.8"),
         ("within three", "1-3 sentences"),
+        ("within 2 seconds", "2,000 ms"),
+        ("2 minutes", "120 seconds"),
+        ("2 weeks", "14 days"),
+        ("by 5 pm", "by 17:00"),
     ],
 )
 def test_a_number_written_another_way_is_the_same(source: str, text: str) -> None:
