@@ -12,6 +12,7 @@ from itertools import islice
 
 from offturn_engine.compaction import LedgerItem
 from offturn_engine.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from offturn_engine.search import searchable
 
 MOST = 40  # identifiers taken from one part
 LOOKED = 20_000  # characters of a spoken text or of arguments
@@ -52,19 +53,19 @@ _TEMPLATE = re.compile(r"[$%]\d{1,2}\b")
 def identifiers(message: Message) -> Iterator[LedgerItem]:
     """One item per identifier of the message: key as written, text its family."""
     found: dict[str, str] = {}
-    for part in message.parts:
-        for text in _texts(message, part):
+    for at, part in enumerate(message.parts):
+        for text in _texts(message, at, part):
             found.update(_of(text))
     for name, family in found.items():
         yield LedgerItem(kind="identifier", key=name, text=family, seq=message.seq)
 
 
-def _texts(message: Message, part: object) -> Iterator[str]:
+def _texts(message: Message, at: int, part: object) -> Iterator[str]:
     match part:
         case TextPart(text=text) if message.origin in ("human", "assistant"):
             yield text[:LOOKED]
-        case ToolCallPart(source=source):
-            yield source[:RESULT_LOOKED]
+        case ToolCallPart():
+            yield searchable(message, at)[:RESULT_LOOKED]
         case ToolResultPart(text=text):
             yield text if len(text) <= 2 * RESULT_LOOKED else f"{text[:RESULT_LOOKED]}\n{text[-RESULT_LOOKED:]}"
 
