@@ -27,6 +27,7 @@ from offturn_engine.statement_words import (
     NEGATIVE,
     ORDER,
     PERMITTING,
+    RELENTING,
     UNITS,
 )
 from offturn_engine.statements import Statement, asks_for, clauses, numbers, statements, stem, stems
@@ -263,8 +264,10 @@ def _lifts(later: Statement, other: Statement) -> bool:
         return False
     if asks_for(later, other.action) and (later.words == (other.action,) or _covers(other.objects, later.bag)):
         return True
-    about = bool(other.objects) and _covers(other.objects, later.bag)
-    return about and PERMITTING.search(later.text) is not None
+    named = other.action in later.bag or (other.action[0] >= "\u3400" and other.action[0] in later.text)
+    if not other.objects or not _covers(other.objects, later.bag):
+        return False
+    return RELENTING.search(later.text) is not None or (named and PERMITTING.search(later.text) is not None)
 
 
 def _within(one: Statement, other: Statement) -> bool:

@@ -85,8 +85,13 @@ ASSENT = re.compile(
 )
 """A human agrees to what was asked before."""
 
-PERMITTING = re.compile(r"(?i)\b(?:can|you may|allowed|feel free|after all|puedes?|permitido)\b|可以|允许|允許")
-"""A human lets somebody do something, after all."""
+PERMITTING = re.compile(r"(?i)\b(?:can|you may|allowed|feel free|puedes?|permitido)\b|可以|允许|允許")
+"""A human lets somebody do something."""
+
+RELENTING = re.compile(
+    r"(?i)\b(?:after all|is lifted|no longer (?:forbidden|off[- ]limits)|al final sí)\b|还是.{0,12}吧"
+)
+"""They have changed their mind, whatever word they have for the action."""
 
 HAS = re.compile(
     r"(?i)\b(?:has|have|had|was|were|took|takes|contains?|holds?|got|found|exists?|tiene[ns]?|tarda|tardó|contiene[ns]?)\b"

@@ -153,4 +153,13 @@ PARAPHRASES = (
         bad=(),
         good=("Compile the project.",),
     ),
+    Probe(
+        said=(
+            "Never delete the logs. Do not email the customer.",
+            "You can look at the logs if you need to. The customer can call us any time.",
+        ),
+        rest="",
+        bad=("Delete the logs.", "Email the customer."),
+        good=("Look at the logs.",),
+    ),
 )
