@@ -47,6 +47,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 """Patterns by family, each with one group: the name itself. Every one is bounded."""
 
 _SHAPES = tuple((family, re.compile(pattern)) for family, patterns in FAMILIES.items() for pattern in patterns)
+_BLANK = re.compile(r"\s")
 _TEMPLATE = re.compile(r"[$%]\d{1,2}\b")
 
 
@@ -63,11 +64,25 @@ def identifiers(message: Message) -> Iterator[LedgerItem]:
 def _texts(message: Message, at: int, part: object) -> Iterator[str]:
     match part:
         case TextPart(text=text) if message.origin in ("human", "assistant"):
-            yield text[:LOOKED]
+            yield _start(text, LOOKED)
         case ToolCallPart():
-            yield searchable(message, at)[:RESULT_LOOKED]
+            yield _start(searchable(message, at), RESULT_LOOKED)
         case ToolResultPart(text=text):
-            yield text if len(text) <= 2 * RESULT_LOOKED else f"{text[:RESULT_LOOKED]}\n{text[-RESULT_LOOKED:]}"
+            short = len(text) <= 2 * RESULT_LOOKED
+            yield text if short else f"{_start(text, RESULT_LOOKED)}\n{_end(text, RESULT_LOOKED)}"
+
+
+def _start(text: str, most: int) -> str:
+    """Without the name that the cut goes through: half of it is another name."""
+    if len(text) <= most:
+        return text
+    blank = max(text.rfind(one, most - LONGEST, most + 1) for one in " \n\t")
+    return text[: blank if blank >= 0 else most]
+
+
+def _end(text: str, most: int) -> str:
+    blank = _BLANK.search(text, len(text) - most - 1, len(text) - most + LONGEST)
+    return text[blank.end() if blank else -most :]
 
 
 def _of(text: str) -> dict[str, str]:
