@@ -41,7 +41,7 @@ class Pinning(Moving):
     async def pin(self, ref: Ref) -> Pinned:
         """Keep a message of the path word for word in every later view, with its tool group. Pinned again it stays so.
 
-        ref: a seq or your own id. What a summary has taken already comes back after the summary at the next compaction.
+        ref: a seq or your own id. What a summary has taken already comes back, without its group, after the summary at the next compaction.
         Pins hold as long as the message is on the path: an amended message hands its pin to the new one, a redacted one
         has none, a fork copies them. Together they may take half of the policy's target. Where they leave no valid
         request all the same, as in a smaller window, the oldest give way last of all and `View.warnings` says so.

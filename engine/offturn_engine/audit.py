@@ -22,12 +22,12 @@ from offturn_engine.contradictions import contradictions, said
 from offturn_engine.draft import SUMMARY_HEAD, Candidate
 from offturn_engine.formats import parse_all
 from offturn_engine.groups import pair
-from offturn_engine.handles import handle, text_behind
+from offturn_engine.handles import handle
 from offturn_engine.messages import Message
 from offturn_engine.ranges import contains
 from offturn_engine.statements import Statement, statement
 from offturn_engine.transcript_text import clean
-from offturn_engine.visible import Visible, words
+from offturn_engine.visible import Visible, told_by, words
 
 LISTED = 100
 """Facts that a record lists as not kept."""
@@ -190,7 +190,7 @@ def _changed(facts: Sequence[Fact], record: Compaction, path: Sequence[Message])
     if not prose or not stated:
         return set()
     humans = said(item.text for item in record.human)
-    source = "\n".join(text_behind(m) for m in path if contains(record.covered, m.seq))
+    source = "\n".join(told_by(m) for m in path if contains(record.covered, m.seq))
     texts = {humans[found.said].text for found in contradictions(prose, humans, source)}
     return {i for i in stated if any(text in facts[i].text for text in texts)}
 
@@ -210,6 +210,6 @@ class _Holding:
         if seq not in self._words:
             at = self._at[seq]
             calls = {self._calls[at, part][0] for part, _ in self._path[at].results if (at, part) in self._calls}
-            self._words[seq] = frozenset(w for i in (at, *calls) for w in words(text_behind(self._path[i])))
+            self._words[seq] = frozenset(w for i in (at, *calls) for w in words(told_by(self._path[i])))
         known = self._words[seq]
         return sum(word in known for word in looked) >= HELD * len(looked)

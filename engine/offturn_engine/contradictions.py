@@ -14,7 +14,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 from offturn_engine.constraints import is_constraint
-from offturn_engine.statement_words import ALTERNATIVES, ASSENT, DEMANDING, DIRECTIVE, DONE, FACTORS, NEGATIVE, UNITS
+from offturn_engine.statement_words import (
+    ALTERNATIVES,
+    ASSENT,
+    AT_LEAST,
+    AT_MOST,
+    DEMANDING,
+    DIRECTIVE,
+    DONE,
+    FACTORS,
+    HAS,
+    NEGATIVE,
+    ORDER,
+    PERMITTING,
+    RELENTING,
+    UNITS,
+)
 from offturn_engine.statements import Statement, asks_for, clauses, numbers, statements, stem, stems
 
 Change = Literal["negation", "value", "amount", "name"]
@@ -30,10 +45,11 @@ SAID = 5_000  # statements of humans, the newest
 
 _ALTERNATIVES = tuple(
     frozenset(map(stem, group)) if all(w.isascii() or w[0] < "\u3400" for w in group) else group
-    for group in ALTERNATIVES
+    for group in (*ALTERNATIVES, *ORDER)
 )
 _ENDS = re.compile(r"\n|(?<=[.!?])\s|(?<=[\u3002\uff01\uff1f])")
 _OF = {word: group for group in _ALTERNATIVES for word in group}
+_ORDER = frozenset(word for group in _ALTERNATIVES[len(ALTERNATIVES) :] for word in group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +71,8 @@ def contradictions(prose: str, told: Sequence[Statement], source: str) -> list[C
         return []
     judge = _Judge(told, source.lower())
     found: dict[Contradiction, None] = {}
-    for one in (clause for whole in statements(prose) for clause in clauses(whole)):
-        found.update(dict.fromkeys(judge.against(one)))
+    for one, beside in ((clause, whole.bag) for whole in statements(prose) for clause in clauses(whole)):
+        found.update(dict.fromkeys(judge.against(one, beside)))
         if len(found) >= MOST:
             break
     return list(found)[:MOST]
@@ -72,8 +88,8 @@ class _Judge:
                 self.by_word[word].append(i)
         self.assented = max((i for i, one in enumerate(told) if _agrees(one)), default=-1)
 
-    def against(self, one: Statement) -> Iterator[Contradiction]:
-        """What one statement of the prose contradicts."""
+    def against(self, one: Statement, beside: frozenset[str]) -> Iterator[Contradiction]:
+        """What one statement of the prose contradicts. `beside`: the words of the sentence that it is a clause of."""
         shared = Counter[int]()
         for word in one.words:
             shared.update(self.by_word.get(word, ())[-LED_TO:])
@@ -83,24 +99,31 @@ class _Judge:
             return
         for i in near:
             other = self.told[i]
-            if (change := self._change(one, other, near)) is not None and not self._granted(other, i):
+            change = self._change(one, i, near)
+            if change == "value" and any(_OF[w] & other.bag & beside for w in one.bag if w in _OF):
+                continue
+            if change is not None and not self._granted(other, i):
                 yield Contradiction(change, i)
 
     def _of(self, indexes: Iterable[int]) -> Iterator[Statement]:
         return (self.told[i] for i in indexes)
 
-    def _change(self, one: Statement, other: Statement, near: Iterable[int]) -> Change | None:
-        if self._drops(one, other, near) or self._adds(one, other):
+    def _change(self, one: Statement, i: int, near: Sequence[int]) -> Change | None:
+        other = self.told[i]
+        later = [self.told[n] for n in near if n > i]
+        if self._drops(one, other, near, later) or self._adds(one, other):
             return "negation"
         if self._revalues(one, other, near):
             return "value"
-        if self._recounts(one, other):
+        if self._recounts(one, other, later):
             return "amount"
         return "name" if self._renames(one, other) else None
 
-    def _drops(self, one: Statement, other: Statement, near: Iterable[int]) -> bool:
-        """It says to do what the other forbids, and no human ever said so."""
+    def _drops(self, one: Statement, other: Statement, near: Iterable[int], later: Iterable[Statement]) -> bool:
+        """It says to do what the other forbids, and no human ever said so, nor said it of "it" later."""
         action, objects = other.action, other.objects
+        if other.text.endswith(("?", "\uff1f")) and not is_constraint(other.text):
+            return False
         if other.thing:
             return self._takes(one, other, near)
         if not action or action not in one.bag or not one.plain or not asks_for(one, action):
@@ -111,6 +134,8 @@ class _Judge:
             about = _covers(objects, one.bag) and len(one.bag & other.bag) * 2 >= len(one.bag)
         else:
             about = not other.conditional and one.words[0] == action and len(one.words) <= 3
+        if about and any(_lifts(h, other) for h in later):
+            return False
         return about and not any(
             h.plain and action in h.bag and _covers(objects, h.bag) for h in self._of(near) if h is not other
         )
@@ -150,14 +175,16 @@ class _Judge:
             frame, mine, theirs = (one.bag & other.bag) - group, one.bag - group, other.bag - group
             if not frame or len(frame) * 5 < 3 * max(len(mine), len(theirs)):
                 continue
+            if word in _ORDER and _after(one, group) != _after(other, group):
+                continue
             if len(frame) < DEMAND and not is_constraint(other.text):
                 continue
             if not any(word in h.bag and len(frame & h.bag) * 2 >= len(frame) for h in self._of(near)):
                 return True
         return False
 
-    def _recounts(self, one: Statement, other: Statement) -> bool:
-        """It has other amounts than a constraint that is otherwise the same."""
+    def _recounts(self, one: Statement, other: Statement, later: Iterable[Statement]) -> bool:
+        """It has other amounts than a constraint that is otherwise the same, and no human gave these of it later."""
         if not one.numbers or not other.numbers or one.numbers & other.numbers or one.names != other.names & one.names:
             return False
         frame = one.bag & other.bag
@@ -165,6 +192,10 @@ class _Judge:
             return False
         nearly = len(frame) > DEMAND and len(frame) * 5 >= 3 * max(len(one.bag), len(other.bag))
         if not nearly and not is_constraint(other.text) and DEMANDING.search(other.text) is None:
+            return False
+        if any(h.bag & frame and (h.numbers & one.numbers or _same(h, one)) for h in later):
+            return False
+        if _within(one, other):
             return False
         if not frame & UNITS and any(_converted(a, b) for a in one.numbers for b in other.numbers):
             return False
@@ -208,7 +239,10 @@ class _Judge:
 
 
 def _agrees(one: Statement) -> bool:
-    return len(one.words) <= BRIEF and not one.negative and ASSENT.match(one.text) is not None
+    match = ASSENT.search(one.text)
+    if match is None or len(one.words) > BRIEF:
+        return False
+    return NEGATIVE.search(one.text[: match.start()] + one.text[match.end() :]) is None
 
 
 def _covers(objects: frozenset[str], bag: frozenset[str]) -> bool:
@@ -222,6 +256,41 @@ def _alike(one: Statement, other: Statement, frame: frozenset[str]) -> bool:
 
 def _words(names: Iterable[str]) -> frozenset[str]:
     return frozenset(word for name in names for word in stems(name.replace("_", " ").replace(".", " ")))
+
+
+def _lifts(later: Statement, other: Statement) -> bool:
+    """Does a human ask for what they forbade before, or let it be done?"""
+    if later.negative or later.text.endswith(("?", "\uff1f")):
+        return False
+    if asks_for(later, other.action) and (later.words == (other.action,) or _covers(other.objects, later.bag)):
+        return True
+    named = other.action in later.bag or (other.action[0] >= "\u3400" and other.action[0] in later.text)
+    if not other.objects or not _covers(other.objects, later.bag):
+        return False
+    return RELENTING.search(later.text) is not None or (named and PERMITTING.search(later.text) is not None)
+
+
+def _within(one: Statement, other: Statement) -> bool:
+    """Does it tell of an amount that keeps the limit which the other sets?"""
+    if HAS.search(one.text) is None or AT_MOST.search(one.text) or AT_LEAST.search(one.text):
+        return False
+    try:
+        mine, theirs = [float(n) for n in one.numbers], [float(n) for n in other.numbers]
+    except ValueError:
+        return False
+    if AT_MOST.search(other.text):
+        return max(mine) <= max(theirs)
+    return AT_LEAST.search(other.text) is not None and min(mine) >= min(theirs)
+
+
+def _same(one: Statement, other: Statement) -> bool:
+    return any(_converted(a, b) for a in one.numbers for b in other.numbers)
+
+
+def _after(one: Statement, group: frozenset[str]) -> tuple[str, ...]:
+    """The word that follows the first of a group."""
+    at = next(i for i, word in enumerate(one.words) if word in group)
+    return one.words[at + 1 : at + 2]
 
 
 def _converted(a: str, b: str) -> bool:

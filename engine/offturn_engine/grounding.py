@@ -1,7 +1,8 @@
 """Is what a summary names in its source? Paths, URLs, amounts and identifiers are looked up; prose is not judged.
 
 One linear pass over each text. A wrong refusal costs a paid call, so forms a careful writer may change are equal: case,
-thousands separators, a path's leading folders, an abbreviated hash, a rounded decimal.
+thousands separators, a path's leading folders, an abbreviated hash, a rounded decimal, a number in words,
+with `k` or in a smaller unit.
 Counts below ten and list numbers are never looked up.
 """
 
@@ -20,6 +21,23 @@ _WORD_NUMBER = re.compile(r"([a-z]+)(\d+)")
 _STEM = re.compile(r"([^\W\d_]{4})[^\W\d_]*|(?<=[\u3040-\u9fff\uac00-\ud7af])([\u3040-\u9fff\uac00-\ud7af])")
 _DIGITS = re.compile(r"\d+")
 _THOUSANDS = re.compile(r"(?<=\d)[,_'\u00a0\u202f](?=\d{3}(?!\d))")
+_SMALL_RANGE = re.compile(r"\d(?:-\d)+")
+_THOUSANDTHS = re.compile(
+    r"(?i)(?<=\d)[^\S\n](?=(?:s|secs?|seconds?|segundos?|sekunden|[kmg]b|k|thousand|million|mil|millones|tausend|millionen)\b)"
+)
+_TIMES = re.compile(
+    r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)[^\S\n]?(k|thousand|mil|tausend|m|millions?|mill[oó]n(?:es)?|million(?:en)?|[千万萬亿億])(?![a-z])"
+)
+_ONES = "\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d"
+_PERCENT = re.compile(r"(?<![\w.])(\d{1,3}(?:\.\d)?)[^\S\n]?%")
+_PM = re.compile(r"(?<![\w.])(1[01]|[1-9])(?::\d\d)?[^\S\n]?p\.?m\b")
+_SPAN = re.compile(
+    r"(?<![\w.])(\d{1,6})[^\S\n]?(?:(s|secs?|seconds?|segundos?|sekunden?|\u79d2|[gm]b)|(min|mins|minutes?|minutos?|minuten?|\u5206\u949f)"
+    r"|(h|hours?|horas?|stunden?|\u5c0f\u65f6)|(days?|d[i\u00ed]as?|tagen?|\u5929)|(weeks?|semanas?|wochen?|\u5468))(?![a-z])"
+)
+_SMALLER = ((1_000, 1_024), (60, 60_000), (60, 3_600), (24,), (7,))
+"""By what a span or a size of each group of `_SPAN` is multiplied in a smaller unit."""
+_SPELLED = re.compile(rf"[a-z\u00e0-\u017f]{{3,}}|\u4e00[\u767e\u5343]|[{_ONES}]?\u5341[{_ONES}]?")
 _LIST_NUMBER = re.compile(r"^[^\S\n]*(?:[-*+][^\S\n]+)?\d{1,3}(?:\.\d{1,2})?[.):](?=\s)", re.MULTILINE)
 _ESCAPES = re.compile(r"\\[nrt\"]")
 
@@ -36,6 +54,43 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+_IN_WORDS = {
+    word: str(value)
+    for value, words in (
+        (10, "ten diez zehn \u5341"),
+        (11, "eleven elf \u5341\u4e00"),
+        (12, "twelve dozen doce docena zw\u00f6lf dutzend \u5341\u4e8c"),
+        (13, "thirteen trece dreizehn"),
+        (14, "fourteen catorce vierzehn"),
+        (15, "fifteen quince f\u00fcnfzehn \u5341\u4e94"),
+        (16, "sixteen diecis\u00e9is sechzehn"),
+        (17, "seventeen diecisiete siebzehn"),
+        (18, "eighteen dieciocho achtzehn"),
+        (19, "nineteen diecinueve neunzehn"),
+        (20, "twenty veinte zwanzig \u4e8c\u5341"),
+        (30, "thirty treinta drei\u00dfig \u4e09\u5341"),
+        (40, "forty cuarenta vierzig \u56db\u5341"),
+        (50, "fifty cincuenta f\u00fcnfzig \u4e94\u5341"),
+        (60, "sixty sesenta sechzig \u516d\u5341"),
+        (70, "seventy setenta siebzig"),
+        (80, "eighty ochenta achtzig \u516b\u5341"),
+        (90, "ninety noventa neunzig"),
+        (100, "hundred cien hundert \u4e00\u767e"),
+        (1_000, "thousand tausend \u4e00\u5343"),
+    )
+    for word in words.split()
+}
+_FACTOR = {
+    "k": 1_000,
+    "t": 1_000,
+    "mil": 1_000,
+    "m": 1_000_000,
+    "\u5343": 1_000,
+    "\u4e07": 10_000,
+    "\u842c": 10_000,
+    "\u4ebf": 10**8,
+    "\u5104": 10**8,
+}
 _EXTENSIONS = _set(
     "py pyi js jsx ts tsx mjs cjs json jsonl yaml yml toml ini cfg conf env md rst txt log csv tsv xml html htm css scss "
     "sh bash zsh ps1 bat sql db sqlite go rs c h cc cpp hpp java kt swift rb php pl lua ipynb lock mod sum gradle "
@@ -91,7 +146,8 @@ def _stems(text: str) -> set[str]:
 
 
 def _anchors(text: str) -> Iterator[str]:
-    for match in _TOKEN.finditer(_THOUSANDS.sub("", _LIST_NUMBER.sub(" ", text))):
+    plain = _THOUSANDTHS.sub("", _THOUSANDS.sub("", _LIST_NUMBER.sub(" ", text)))
+    for match in _TOKEN.finditer(plain):
         token = match[0].rstrip(".:=?&#%+-$\\")
         if "://" in token:
             yield token
@@ -135,7 +191,7 @@ def _is_file(piece: str) -> bool:
 
 
 def _is_anchor(piece: str) -> bool:
-    if len(piece) < 2 or piece.lower() in _COMMON:
+    if len(piece) < 2 or piece.lower() in _COMMON or _SMALL_RANGE.fullmatch(piece):
         return False
     if number := _NUMBER.fullmatch(piece):
         return "." in number[1] or int(number[1][:6]) >= 10
@@ -186,6 +242,15 @@ def _path_grounded(path: str, known: _Known) -> bool:
 def _known(source: str) -> _Known:
     known = _Known()
     plain = source.lower()
+    known.numbers.update(_IN_WORDS[word] for word in set(_SPELLED.findall(plain)) & _IN_WORDS.keys())
+    known.numbers.update(str(int(hour) + 12) for hour in _PM.findall(plain))
+    for value, *units in _SPAN.findall(_THOUSANDS.sub("", plain)):
+        smaller = next(factors for unit, factors in zip(units, _SMALLER, strict=True) if unit)
+        known.numbers.update(str(int(value) * factor) for factor in smaller)
+    known.numbers.update(f"{float(percent) / 100:g}" for percent in _PERCENT.findall(plain))
+    for match in _TIMES.finditer(_THOUSANDS.sub("", plain)):
+        unit = match[2]
+        known.numbers.add(f"{float(match[1]) * (_FACTOR.get(unit) or _FACTOR[unit[0]]):.0f}")
     # `[10,200]` is two numbers, `10,200` one; a line break escaped inside JSON glues its letter to the next word
     for text in dict.fromkeys((plain, _THOUSANDS.sub("", plain), _ESCAPES.sub(" ", plain))):
         folder = ""

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from offturn_engine.compaction import Compaction
+from offturn_engine.compaction import Compaction, LedgerItem
 from offturn_engine.draft import FACTS_TITLE, HUMAN_TITLE
 from offturn_engine.human import human_items
 from offturn_engine.human import render as render_human
 from offturn_engine.ledger import bounded, ledger, merge
 from offturn_engine.ledger import render as render_ledger
+from offturn_engine.ledger.ranking import name_of
+from offturn_engine.ledger.showing import EDGES, STATED
+from offturn_engine.ledger.superseding import superseded
 from offturn_engine.messages import Message
 from offturn_engine.ranges import contains, label
 from offturn_engine.turns import answers, last_unanswered
@@ -21,15 +24,18 @@ from offturn_engine.turns import answers, last_unanswered
 LONGEST_ANSWER = 4_000  # characters
 ANSWER_TITLE = "The last answer"
 OPEN_TITLE = "The request that is open"
+TOLD = STATED | {"identifier"}
+"""Kinds of facts that stand in a human's words."""
 NOTHING_OPEN = "None: the last request was answered."
 
 
 def briefing(path: Sequence[Message], base: Compaction, *, human_budget: int, ledger_budget: int) -> str:
     """The text. Budgets in estimate units bound facts and human words; the open request is whole, whatever its size."""
     fresh = [message for message in path if not contains(base.covered, message.seq)]
-    facts = render_ledger(bounded(merge(base.facts, ledger(fresh))), budget=ledger_budget)
     asked = last_unanswered(path)
     waiting = path[asked] if asked is not None else None
+    known = _apart(merge(base.facts, ledger(fresh)), waiting)
+    facts = render_ledger(bounded(known), budget=ledger_budget)
     skip = () if waiting is None else (waiting.seq,)
     said = render_human(human_items(path), budget=human_budget, skip=skip)
     parts = [_head(path, base)]
@@ -39,6 +45,16 @@ def briefing(path: Sequence[Message], base: Compaction, *, human_budget: int, le
     parts += [f"## {ANSWER_TITLE}\n{answer}"] if (answer := _last_answer(path)) else []
     parts.append(f"## {OPEN_TITLE}\n{NOTHING_OPEN if waiting is None else waiting.text}")
     return "\n\n".join([*parts, "[End of the briefing]"])
+
+
+def _apart(facts: Sequence[LedgerItem], waiting: Message | None) -> Sequence[LedgerItem]:
+    """The facts that the open request does not tell itself, without those that it replaces."""
+    if waiting is None:
+        return facts
+    rest = [item for item in facts if item.seq != waiting.seq or item.kind not in TOLD]
+    replaced = superseded(facts).gone - superseded(rest).gone
+    named = {word.strip(EDGES) for item in rest if name_of(item) in replaced for word in item.text.split()}
+    return [i for i in rest if name_of(i) not in replaced and (i.kind != "identifier" or i.key not in named)]
 
 
 def _head(path: Sequence[Message], base: Compaction) -> str:

@@ -119,7 +119,7 @@ def _of_arguments(given: Json) -> Asked:
     if isinstance(given, str):
         try:
             given = json.loads(given or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter where it is nested too deep
             return Asked(problem=f"The arguments are not JSON. {USAGE}")
     if not isinstance(given, Mapping):
         return Asked(problem=f"The arguments are no object. {USAGE}")
@@ -149,7 +149,12 @@ def _start(value: Json) -> int:
 
 
 def _text(value: Json) -> str:
-    return "" if value is None else value if isinstance(value, str) else str(value)
+    if value is None or isinstance(value, str):
+        return value or ""
+    try:
+        return str(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists nested too deep
+        return f"a {type(value).__name__}"
 
 
 def _upper(schema: Json) -> Json:

@@ -91,6 +91,8 @@ def _by_handle(archive: Archive, name: str, start: int, room: int) -> str | NotT
         return text
     if named is not None and named[0] not in archive.path:
         return NotThere(f"handle {name!r:.40}: this message was taken back")
+    if not text:
+        return f"[{name} holds no text]"
     if start and start >= len(text):
         return f"[{name} has {len(text):,} characters]"
     return _cut(text, start, room, name)

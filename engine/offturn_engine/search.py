@@ -144,10 +144,16 @@ def _is_of(body: Part, tool: str, calls: set[str]) -> bool:
     """Is this a call of the tool, or the result of one? `calls` are the ids of its calls that nobody has answered yet."""
     if isinstance(body, ToolCallPart):
         calls.discard(body.id)
-        if body.name == tool:
+        if asks := body.name == tool or _command(body) == tool:
             calls.add(body.id)
-        return body.name == tool
+        return asks
     return isinstance(body, ToolResultPart) and body.call_id in calls
+
+
+def _command(call: ToolCallPart) -> str:
+    """The first word of a shell's command: where tools are called by text, a model may call one so."""
+    command = call.arguments.get("command") if isinstance(call.arguments, dict) else None
+    return next(iter(command.split(maxsplit=1)), "") if isinstance(command, str) else ""
 
 
 def _leaves(value: Json) -> Iterable[str]:

@@ -28,9 +28,9 @@ class Line(NamedTuple):
 
 
 def spoken(text: str) -> Iterator[Line]:
-    """The lines of prose of a text, of a very long one those of its start and its end."""
+    """The lines of prose of a text, of a very long one those of its start and its end; whatever ends a line for anybody."""
     fenced = False
-    for line in (text if len(text) <= 2 * LOOKED else f"{text[:LOOKED]}\n{text[-LOOKED:]}").split("\n"):
+    for line in (text if len(text) <= 2 * LOOKED else f"{text[:LOOKED]}\n{text[-LOOKED:]}").splitlines():
         bare = line.strip()
         if bare.startswith(_FENCE):
             fenced = not fenced

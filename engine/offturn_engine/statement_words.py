@@ -63,11 +63,46 @@ THING = re.compile(r"(?i)(?:the|an?|any|el|la|los|las|un|una|unos|unas|al|a la|c
 THING_AFTER = frozenset(("never", "not", "no", "nunca", "jamás"))
 """A prohibition of a thing: an article after one of these words."""
 
+HARDLY = re.compile(
+    r"(?i)(?:only|just|merely|simply|solo|sólo|solamente|hesitate)\b|[只仅僅光]|[^.;]{0,40}?(?:\b(?:more|less|fewer) than\b|\bm[áa]s de\b|\bmenos de\b|超过|超過)"
+)
+"""What follows a `not` that forbids no action: "not only", and what limits an amount, as in "never run more than two"."""
+
+TELLING = re.compile(
+    r"(?i)(?:(?:^|\W)(?:i|he|she|it|they|there)\s+(?:\w+ly |still |just )?(?:do|does|can|could|will|would|wo|ca)(?:\s|n['’]?t|not)"
+    r"|(?:^|\W)(?:the|my|our|its|these|those)\s(?:\w+\s){1,3}(?:do|does|could|would|will|wo)(?:\s|n['’]?t)|\bdoes(?:\s|n['’]?t))"
+)
+"""Somebody, or something, that does not or cannot: told, not forbidden."""
+
+ENSURING = re.compile(r"(?i)\b(?:ensure|make sure|that|so|must|should|want|expect)\b")
+"""Before it what is told is wanted."""
+
 ASSENT = re.compile(
     r"(?i)^(?:yes|yeah|yep|ok(?:ay)?|sure|go (?:ahead|on|for it)|do (?:it|that|so)|please do|approved?|confirmed|sounds good|fine|agreed"
-    r"|sí|si|vale|adelante|de acuerdo|claro|hazlo|aprobado|confirmado)\b|^(?:好|可以|行[,，。!！]?$|同意|批准|没问题|沒問題|是的|对[,，。]?$)"
+    r"|reviewed|perfect|great|go|no problem|sí|si|vale|adelante|de acuerdo|claro|hazlo|aprobado|confirmado|perfecto|revisado)\b"
+    r"|^(?:好|可以|行[,，。!！]?$|同意|批准|没问题|沒問題|是的|对[,，。]?$)"
+    r"|(?i:\b(?:lgtm|looks (?:good|great|fine)|is (?:good|fine|ok(?:ay)?|approved)|approved|i like|me gusta|me parece bien|aprobad[oa])\b)|不错|不錯|没错|沒錯"
 )
 """A human agrees to what was asked before."""
+
+PERMITTING = re.compile(r"(?i)\b(?:can|you may|allowed|feel free|puedes?|permitido)\b|可以|允许|允許")
+"""A human lets somebody do something."""
+
+RELENTING = re.compile(
+    r"(?i)\b(?:after all|is lifted|no longer (?:forbidden|off[- ]limits)|al final sí)\b|还是.{0,12}吧"
+)
+"""They have changed their mind, whatever word they have for the action."""
+
+HAS = re.compile(
+    r"(?i)\b(?:has|have|had|was|were|took|takes|contains?|holds?|got|found|exists?|tiene[ns]?|tarda|tardó|contiene[ns]?)\b"
+)
+"""Tells how many there are, not how many there may be."""
+
+AT_MOST = re.compile(
+    r"(?i)\b(?:at most|no more|not more|up to|max\w*|under|below|within|como máximo|no más)\b|最多|不超过|不超過"
+)
+AT_LEAST = re.compile(r"(?i)\b(?:at least|min(?:imum)?|no less|no fewer|not less|al menos|como mínimo)\b|至少")
+"""What limits an amount."""
 
 DIRECTIVE = re.compile(
     r"(?i)\b(?:do not|don['’]t|must not|mustn['’]t|should not|shouldn['’]t|may not|shall not|never|avoid)\b"
@@ -91,7 +126,8 @@ NEGATIVE = re.compile(
 """What says no, in whatever way."""
 
 CONDITION = re.compile(
-    r"(?i)\b(?:without|unless|until|before|except|outside|sin|hasta|salvo|excepto|antes|while|during|mientras)\b|除非|之前|以外|未经|未經"
+    r"(?i)\b(?:without|unless|until|before|except|outside|sin|hasta|salvo|excepto|antes|while|during|mientras"
+    r"|yet|for now|todavía|aún|por ahora|de momento)\b|除非|之前|以外|未经|未經|先不|先别|暂"
 )
 """Ends what is forbidden; what follows says when it is."""
 
@@ -146,9 +182,6 @@ ALTERNATIVES = tuple(
             "pip uv poetry conda",
             "mysql postgres postgresql sqlite mariadb mongodb",
             "redis memcached valkey",
-            "before after",
-            "antes después despues",
-            "之前 之后",
             "increase decrease raise lower reduce",
             "aumentar reducir subir bajar",
             "增加 减少 提高 降低",
@@ -171,6 +204,9 @@ ALTERNATIVES = tuple(
     )
 )
 """Words of which a sentence means one and not the others."""
+
+ORDER = tuple(map(_set, ("before after", "antes después despues", "之前 之后")))
+"""Alternatives of which what follows them is a part: A before B is B after A."""
 
 CHOOSING = re.compile(
     r"(?i)\b(?:decid\w+|decision|chose|choose|chosen|agreed|switch\w*|migrat\w*|adopt\w*|replac\w+|prefer(?:s|red)?|instead of|in favou?r of"

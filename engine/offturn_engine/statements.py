@@ -19,10 +19,13 @@ from offturn_engine.statement_words import (
     EMPTY,
     EMPTY_HAN,
     ENDINGS,
+    ENSURING,
     FORBIDDING,
+    HARDLY,
     LEADS,
     NEGATIVE,
     RESTRICTING,
+    TELLING,
     THING,
     THING_AFTER,
 )
@@ -40,6 +43,9 @@ _CLAUSE = re.compile(
     r"|(?<=[.!?])\s+|\s(?:but|and|y|pero|sino|because|porque|since|so that)\s"
 )
 _THOUSANDS = re.compile(r"(?<=\d)[,_'\u00a0\u202f](?=\d{3}(?!\d))")
+_POINTS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\d.]*\d)")  # 1.200 is 1,200 where a comma starts decimals
+_KILO = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)k\b")
+_PM = re.compile(r"\b(1[01]|[1-9])(?::\d\d)?\s?p\.?m\b")
 _VOWELS = re.compile("(?<=[a-z]{2})(?:ie|ue)(?=[a-z])")  # despliegues, desplegar
 _LAST = re.compile("(?:gu|qu|z|y)$")  # despliegues, toques, comiences, copy
 _SOFT = {"gu": "g", "qu": "c", "z": "c", "y": "i"}
@@ -127,9 +133,11 @@ def stem(word: str) -> str:
 
 
 def numbers(text: str) -> frozenset[str]:
-    """The numbers of a text as digits: `1,000` is `1000`, `three` is `3`."""
+    """The numbers of a text as digits: `1,000`, `1.000` and `1k` are `1000`, `three` is `3`."""
     found: set[str] = set()
-    for token in _TOKEN.findall(_THOUSANDS.sub("", text.lower())):
+    told = _PM.sub(lambda match: str(int(match[1]) + 12), text.lower())
+    plain = _POINTS.sub(lambda match: match[0].replace(".", ""), _THOUSANDS.sub("", told))
+    for token in _TOKEN.findall(_KILO.sub(lambda match: f"{float(match[1]) * 1_000:.0f}", plain)):
         if token[0].isdigit():
             found.add(token.replace(",", "."))
         elif token in COUNTED:
@@ -165,6 +173,11 @@ def _forbidden(text: str) -> tuple[str, frozenset[str], bool, bool]:
     if match is None:
         return "", frozenset(), False, False
     after = _CLAUSE.split(text[match.end() :].lstrip(" ,"), maxsplit=1)[0]
+    opening = _CLAUSE.split(text[: match.start()])[-1]
+    telling = TELLING.search(opening + match[0])
+    wanted = ENSURING.search(opening) is not None
+    if HARDLY.match(after) or (telling and not wanted):
+        return "", frozenset(), False, False
     told = CONDITION.split(after, maxsplit=1)
     following = list(stems(told[0]))
     if not following:
@@ -172,8 +185,8 @@ def _forbidden(text: str) -> tuple[str, frozenset[str], bool, bool]:
     conditional = len(told) > 1 or CONDITION.search(text) is not None
     if THING.match(after) and match[0].lower() in THING_AFTER:
         return "", frozenset(following), conditional, True
-    before = _CLAUSE.split(text[: match.start()])[-1]
-    objects = frozenset((*stems(before), *following[1:])) - {following[0]}
+    subject = () if telling and wanted else stems(opening)
+    objects = frozenset((*subject, *following[1:])) - {following[0]}
     return following[0], objects, conditional, False
 
 

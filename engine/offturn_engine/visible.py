@@ -10,8 +10,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from offturn_engine.handles import text_behind
 from offturn_engine.messages import Message
+from offturn_engine.search import searchable
 from offturn_engine.sentences import sentences
 from offturn_engine.statements import Statement, statement, stems
 
@@ -26,11 +26,16 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+def told_by(message: Message) -> str:
+    """All that a message says; of calls the values they were given, because escapes in their JSON hide words."""
+    return "\n\n".join(searchable(message, part) for part in range(len(message.parts)))
+
+
 class Visible:
     """The texts of a view's messages. `wanted`: the stems by which passages are going to be looked for."""
 
     def __init__(self, messages: Sequence[Message], wanted: Collection[str]) -> None:
-        texts = [text_behind(message) for message in messages]
+        texts = [told_by(message) for message in messages]
         told = [text for message, text in zip(messages, texts, strict=True) if not message.results]
         found = [word for text in texts for word in (*words(text), "\n")]
         self._known = frozenset(found)

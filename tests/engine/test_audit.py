@@ -266,3 +266,23 @@ def test_a_recorded_summary_mutates_and_loses_nothing_of_its_session() -> None:
             )
             assert set(found) <= {"kept", "recoverable"}
     assert seen == 3
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("bash", {"command": "python - <<'EOF'\nx = 1\ny = 2\nz = 3\nprint(x)\nEOF"}),
+        ("bash", {"command": "set -e\nmake a\nmake b\nls\nid"}),
+        ("bash", {"command": "cat \u6587\u6863/\u8bf4\u660e.txt"}),
+        ("write_file", {"path": "docs/gr\u00f6\u00dfe/\u00fcber.md", "content": "x"}),
+        ("TodoWrite", {"todos": [{"content": "A\u00f1adir m\u00e1s pruebas", "status": "pending"}]}),
+    ],
+    ids=["heredoc", "lines", "chinese", "german", "spanish"],
+)
+def test_escapes_in_the_json_of_a_call_hide_nothing(tool: str, arguments: Raw) -> None:
+    raws = [human(SAID), *used(tool, arguments, "ok", 1)]
+    record = COVERED.model_copy(update={"covered": ((0, 3),)})
+    told = verdicts([human("summary")], record, raws)
+    assert len(told) > 1
+    assert set(told.values()) == {"recoverable"}
+    assert {key: verdict for key, verdict in verdicts(raws, record, raws).items() if verdict != "kept" and key[1]} == {}

@@ -21,6 +21,7 @@ from offturn_engine.reply import Refusal, check
 from offturn_engine.rules import Rule
 from offturn_engine.summary import SummaryReply, SummaryRequest
 from offturn_engine.templates import NINE_SECTION
+from tests.engine.gate_paraphrases import PARAPHRASES
 from tests.engine.gate_probes import PROBES, Probe
 from tests.engine.gate_samples import GATES, Gate
 from tests.engine.recorded_reports import TRANSCRIPTS, reports
@@ -32,6 +33,7 @@ BAD = [
 ]
 GOOD = [pytest.param(gate, line, id=f"{gate.language}-{i}") for gate in GATES for i, line in enumerate(gate.good)]
 BUDGET = 1_200
+ALL = (*PROBES, *PARAPHRASES)
 
 
 def asked_of(transcript: str, language: str) -> SummaryRequest:
@@ -89,12 +91,12 @@ def against(probe: Probe, sentence: str) -> list[str]:
     return [*(one.change for one in contradictions(sentence, told, source)), *ungrounded(sentence, source)]
 
 
-@pytest.mark.parametrize(("probe", "sentence"), [(probe, sentence) for probe in PROBES for sentence in probe.bad])
+@pytest.mark.parametrize(("probe", "sentence"), [(probe, sentence) for probe in ALL for sentence in probe.bad])
 def test_what_contradicts_is_found(probe: Probe, sentence: str) -> None:
     assert against(probe, sentence)
 
 
-@pytest.mark.parametrize(("probe", "sentence"), [(probe, sentence) for probe in PROBES for sentence in probe.good])
+@pytest.mark.parametrize(("probe", "sentence"), [(probe, sentence) for probe in ALL for sentence in probe.good])
 def test_what_does_not_is_passed(probe: Probe, sentence: str) -> None:
     assert against(probe, sentence) == []
 

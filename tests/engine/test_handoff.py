@@ -37,6 +37,17 @@ def test_the_open_request_comes_last_and_once() -> None:
     assert "I have looked into module 2:" in text
 
 
+def test_what_the_open_request_states_is_no_fact_beside_it() -> None:
+    before = [human("Never touch the database. Use port 8080 for the server."), says("I did not touch it.")]
+    request = "Always write tests. Use port 9090 for the server. Look at https://example.org/issues/12 too."
+    text = told([*before, human(request)])
+    facts = text.split("## What the human wrote")[0]
+
+    assert "Never touch the database." in facts
+    assert "8080" not in facts
+    assert all(text.count(once) == 1 for once in ("Always write tests.", "9090", "issues/12"))
+
+
 def test_nothing_is_open_after_an_answer() -> None:
     assert f"## {OPEN_TITLE}\n{NOTHING_OPEN}" in told(turns("openai-chat", 2))
 

@@ -143,6 +143,34 @@ def test_whatever_a_model_sends_is_answered(dialect: str, sent: Any) -> None:
     json.dumps(told)
 
 
+DEEP: list[Any] = []
+for _ in range(5_000):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize("dialect", [dialect for dialect in DIALECTS if dialect != "text"])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"name": TOOL, "arguments": "[" * 100_000},
+        {"name": TOOL, "arguments": {"handle": DEEP}},
+        {"name": TOOL, "arguments": {"query": 10**5_000}},
+        {"name": TOOL, "id": DEEP, "arguments": {}},
+    ],
+    ids=["json", "handle", "query", "id"],
+)
+def test_what_is_nested_too_deep_or_too_long_a_number_is_answered(dialect: str, sent: Any) -> None:
+    call_id, wanted = asked(dialect, sent)
+    text, error = answer(ARCHIVE, wanted, 1_000)
+    assert len(text) < 300
+    json.dumps(result(dialect, call_id, text, error=error))
+
+
+def test_a_message_without_text_is_said_to_have_none() -> None:
+    empty = Archive(log(human("Fix it."), says("")), path=frozenset({0, 1}))
+    assert answer(empty, Asked(handle="m1"), 1_000) == ("[m1 holds no text]", False)
+
+
 def test_a_handle_gives_the_text_in_pieces() -> None:
     text = given_result("def login(): ...\n" * 400).text
     first, error = answer(ARCHIVE, Asked(handle="m2"), 1_000)

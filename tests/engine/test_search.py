@@ -94,6 +94,15 @@ def test_what_is_left_out() -> None:
     assert {hit.handle for hit in search(asked, "needle", without="offturn_recall")} == {"m1", "m5"}
 
 
+def test_the_tool_called_as_a_shell_command_is_left_out_too() -> None:
+    given = log(
+        ran("cat a.txt", "a purple elephant"),
+        ran("offturn_recall purple elephant", "a purple elephant"),
+        ran("grep offturn_recall app.py", "no purple elephant"),
+    )
+    assert {hit.seq for hit in search(given, "purple elephant", without="offturn_recall")} == {1, 5}
+
+
 def test_words_of_a_call_are_found_as_they_were_meant() -> None:
     written = log(used("write_file", {"path": "a.py", "content": 'print("héllo")\nreturn 端口'}, "ok"))
     assert [hit.handle for hit in search(written, '« print("héllo") return »')] == ["m0"]

@@ -12,6 +12,7 @@ from itertools import islice
 
 from offturn_engine.compaction import LedgerItem
 from offturn_engine.messages import Message, TextPart, ToolCallPart, ToolResultPart
+from offturn_engine.search import searchable
 
 MOST = 40  # identifiers taken from one part
 LOOKED = 20_000  # characters of a spoken text or of arguments
@@ -46,27 +47,42 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 """Patterns by family, each with one group: the name itself. Every one is bounded."""
 
 _SHAPES = tuple((family, re.compile(pattern)) for family, patterns in FAMILIES.items() for pattern in patterns)
+_BLANK = re.compile(r"\s")
 _TEMPLATE = re.compile(r"[$%]\d{1,2}\b")
 
 
 def identifiers(message: Message) -> Iterator[LedgerItem]:
     """One item per identifier of the message: key as written, text its family."""
     found: dict[str, str] = {}
-    for part in message.parts:
-        for text in _texts(message, part):
+    for at, part in enumerate(message.parts):
+        for text in _texts(message, at, part):
             found.update(_of(text))
     for name, family in found.items():
         yield LedgerItem(kind="identifier", key=name, text=family, seq=message.seq)
 
 
-def _texts(message: Message, part: object) -> Iterator[str]:
+def _texts(message: Message, at: int, part: object) -> Iterator[str]:
     match part:
         case TextPart(text=text) if message.origin in ("human", "assistant"):
-            yield text[:LOOKED]
-        case ToolCallPart(source=source):
-            yield source[:RESULT_LOOKED]
+            yield _start(text, LOOKED)
+        case ToolCallPart():
+            yield _start(searchable(message, at), RESULT_LOOKED)
         case ToolResultPart(text=text):
-            yield text if len(text) <= 2 * RESULT_LOOKED else f"{text[:RESULT_LOOKED]}\n{text[-RESULT_LOOKED:]}"
+            short = len(text) <= 2 * RESULT_LOOKED
+            yield text if short else f"{_start(text, RESULT_LOOKED)}\n{_end(text, RESULT_LOOKED)}"
+
+
+def _start(text: str, most: int) -> str:
+    """Without the name that the cut goes through: half of it is another name."""
+    if len(text) <= most:
+        return text
+    blank = max(text.rfind(one, most - LONGEST, most + 1) for one in " \n\t")
+    return text[: blank if blank >= 0 else most]
+
+
+def _end(text: str, most: int) -> str:
+    blank = _BLANK.search(text, len(text) - most - 1, len(text) - most + LONGEST)
+    return text[blank.end() if blank else -most :]
 
 
 def _of(text: str) -> dict[str, str]:
