@@ -128,10 +128,10 @@ def test_a_handoff_is_the_briefing_and_nothing_else(tmp_path: Path) -> None:
     assert text.startswith("[Briefing on an earlier conversation of 9 messages")
     assert text.endswith("[End of the briefing]\n")
     assert "Never change the public API." in text
-    assert b"2 secrets masked" in done.stderr
+    assert b"1 secret masked" in done.stderr
     assert SECRET not in text
     facts: dict[str, Any] = json.loads(as_json.stdout)
-    assert (facts["masked"], facts["messages"], facts["text"] + "\n") == (2, 9, text)
+    assert (facts["masked"], facts["messages"], facts["text"] + "\n") == (1, 9, text)
     assert out.read_text() == text
 
 
