@@ -110,12 +110,11 @@ class _Judge:
 
     def _change(self, one: Statement, i: int, near: Sequence[int]) -> Change | None:
         other = self.told[i]
-        later = [self.told[n] for n in near if n > i]
-        if self._drops(one, other, near, later) or self._adds(one, other):
+        if self._drops(one, other, near, self._of(n for n in near if n > i)) or self._adds(one, other):
             return "negation"
         if self._revalues(one, other, near):
             return "value"
-        if self._recounts(one, other, later):
+        if self._recounts(one, other, self._of(n for n in near if n > i)):
             return "amount"
         return "name" if self._renames(one, other) else None
 
@@ -193,13 +192,13 @@ class _Judge:
         nearly = len(frame) > DEMAND and len(frame) * 5 >= 3 * max(len(one.bag), len(other.bag))
         if not nearly and not is_constraint(other.text) and DEMANDING.search(other.text) is None:
             return False
-        if any(h.bag & frame and (h.numbers & one.numbers or _same(h, one)) for h in later):
-            return False
         if _within(one, other):
             return False
         if not frame & UNITS and any(_converted(a, b) for a in one.numbers for b in other.numbers):
             return False
-        return not any(self._supported(number, frame, number=True) for number in one.numbers)
+        if any(self._supported(number, frame, number=True) for number in one.numbers):
+            return False
+        return not any(h.bag & frame and (h.numbers & one.numbers or _same(h, one)) for h in later)
 
     def _renames(self, one: Statement, other: Statement) -> bool:
         """It names other files or identifiers than a constraint that is otherwise the same."""
