@@ -179,7 +179,9 @@ def test_render_keeps_the_budget_and_counts_all(messages: list[Message], budget:
     last_line = estimate_text("(99 more facts can be recalled)")
     assert estimate_text(block.text) <= max(budget * 1.02, PINNED + last_line)
     assert block.kept + block.recoverable == len(items)
-    assert block.text.count("\n- [m") + block.text.startswith("- [m") == block.kept
+    lines = block.text.count("\n- [m") + block.text.startswith("- [m")
+    # Identifiers share a line per family, and an error may stand in its command's line.
+    assert lines == block.kept if not {"identifier", "error"} & {item.kind for item in items} else lines <= block.kept
     if block.recoverable:
         assert f"({block.recoverable} more facts" in block.text
     others = [i for i in items if i.kind != "constraint" and f"] {i.key}: {i.text}" in block.text]
