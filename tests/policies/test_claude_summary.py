@@ -92,7 +92,7 @@ def test_K7_every_human_message_is_quoted_by_code_and_comes_back_as_it_was() -> 
     covered = [m for m in path if m.origin == "human" and contains(made.compaction.covered, m.seq)]
     assert len(covered) == 14
     assert all(m.text in section for m in covered)
-    assert "<b>" not in text[start : text.index("</section>", start)]
+    assert "<b>" not in text[: text.rindex("</section>")]  # behind the sections the ledger quotes as it was said
     assert made.compaction.audit.human_verbatim == 14
     assert [item.raw for item in made.rendering.items[-2:]] == raws[-2:]
 

@@ -22,7 +22,6 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import VERSION, Compaction
 
-RESTORE_OR_PURGE = "restore the server's data from a backup, or purge the session and begin anew"
 OTHER_GENERATION = "put another one in force with rollback(generation=...), 0 is the transcript itself"
 PAGE = 200  # log entries per read
 DUE_PAGE = 500
