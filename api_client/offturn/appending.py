@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
-from secrets import token_hex
 from typing import Any, Self
 
 from offturn.cache import Cache
 from offturn.config import SessionConfig
-from offturn.entries import Ids, OriginRule, Prepared, listed, prepare
+from offturn.copying import made
+from offturn.entries import Ids, OriginRule, Prepared, listed, prepare_in_pages
 from offturn.errors import (
     Behind,
     Conflict,
@@ -22,16 +22,19 @@ from offturn.errors import (
     StoreFull,
     StoreUnavailable,
 )
+from offturn.filling import whole
 from offturn.handle import Handle
 from offturn.health import UNATTENDED
 from offturn.learning import seen_in
 from offturn.links import Links
 from offturn.loading import requirement
+from offturn.operations import operation_id
 from offturn.outbox import MAX_MESSAGES, Batch, Undelivered
 from offturn.recording import BEHIND, KEPT, RESTORED, UNSURE, Measured, refusal
 from offturn.store.replies import BehindLog, Gone, PathMoved, RecordReply, Unexpected
 from offturn.store.replies import Recorded as Stored
 from offturn.ticket import Ticket
+from offturn.tracing import traced
 from offturn.usage import Usage
 from offturn.view import View
 from offturn.wording import several
@@ -43,7 +46,7 @@ TRIES = 5
 BUSY = "other processes changed the session at every try: call again"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: see `copying`
 class Recorded:
     """What a record did. `first_seq` to `last_seq` were appended; nothing, if `first_seq > last_seq`.
 
@@ -68,7 +71,8 @@ class Recorded:
     @classmethod
     def of(cls, reply: Stored, ticket: Ticket | None, warnings: tuple[str, ...]) -> Self:
         """From the store's answer."""
-        return cls(
+        return made(
+            cls,
             first_seq=reply.first_seq,
             last_seq=reply.last_seq,
             path=reply.path,
@@ -83,6 +87,9 @@ class Recorded:
 class Appending(Handle):
     """The part of a session that records."""
 
+    _compared: tuple[SessionConfig, SessionConfig, tuple[str, ...]] | None = None  # settings, and what differs in them
+
+    @traced("offturn.record")
     async def record(
         self,
         messages: object,
@@ -104,11 +111,16 @@ class Appending(Handle):
         Raises InvalidMessage (index, field), InvalidSetting, Conflict, Behind. After StoreUnavailable make the same
         call again on this object: it takes effect once; from another process it does so with `ids` only.
         """
-        prepared = prepare(listed(messages), ids, self._fmt, self._origin if origin is None else origin)
-        batch = self._batch(prepared, usage, view, expect)
-        self._outbox.batches.append(batch)  # its place is that of the call, whichever call gets its turn first
+        async with self._preparing:  # which nobody waits for, unless a record before is longer than a page
+            rule = self._origin if origin is None else origin
+            prepared = await prepare_in_pages(listed(messages), ids, self._fmt, rule)
+            batch = self._batch(prepared, usage, view, expect)
+            self._outbox.batches.append(batch)  # its place is that of the call, whichever call gets its turn first
         try:
-            async with self._open(fresh=self._fmt.by_place, before=batch) as (links, cache):
+            async with self._open(fresh=self._fmt.by_place, before=batch, lazy=not self._fmt.by_place) as (
+                links,
+                cache,
+            ):
                 return await self._send(links, cache, batch)
         except (StoreUnavailable, StoreFull) as error:
             return self._kept(batch, error)
@@ -143,7 +155,7 @@ class Appending(Handle):
             raise InvalidSetting(f"expect {expect!r:.40}: use the seq that the next message must get")
         unsure = self._unsure.same(prepared)
         return Batch(
-            op=unsure.op if unsure else token_hex(16),
+            op=unsure.op if unsure else operation_id("record"),
             prepared=unsure.prepared if unsure else prepared,
             config=self._config,
             usage=Usage.from_response(usage) or usage,
@@ -170,7 +182,7 @@ class Appending(Handle):
             if counted and cache.meta:
                 measured = Measured.counted(*counted, cache.meta, config)
             else:
-                measured = Measured.of(batch.usage, batch.view, cache.meta, config, seen_in(cache, config))
+                measured = Measured.of(batch.usage, batch.view, cache.meta, config, await seen_in(cache, config))
             # What was looked for in vain must not come in between, from another process that brings it back.
             place = len(cache.log) if again and batch.expect is None else batch.expect
             reply = await self._sent(links, cache, batch, config, measured, place)
@@ -205,6 +217,7 @@ class Appending(Handle):
         another process has made good.
         """
         await cache.refresh()
+        await whole(cache, batch.at)
         _refuse_lost(cache, batch)
         first, meta = cache.place_of(batch.prepared, batch.at), cache.meta
         if first is None or meta is None:
@@ -238,8 +251,8 @@ class Appending(Handle):
                 tail_chain=cache.chain,
                 entries=batch.prepared.entries,
                 expect=place,
-                config=config.to_json(),
-                limits=config.bounds,
+                config=None if cache.log else config.to_json(),
+                limits=None if cache.log else config.bounds,
                 calibration=measured.calibration,
                 thresholds=measured.thresholds,
                 pace=measured.pace,
@@ -307,7 +320,7 @@ class Appending(Handle):
         return (len(self._cache.log) if self._cache else 0) + waiting
 
     async def _redeliver(self) -> None:
-        async with self._open(report=False):
+        async with self._open(report=False, lazy=not self._fmt.by_place):
             pass
 
     def _remember(self, batch: Batch) -> None:
@@ -321,10 +334,12 @@ class Appending(Handle):
         ):
             self._shrinking.answered()
 
-    async def _record(self, links: Links, cache: Cache, batch: Batch, counted: tuple[int, View] | None = None) -> None:
+    async def _record(
+        self, links: Links, cache: Cache, batch: Batch, counted: tuple[int, View] | None = None
+    ) -> Recorded:
         """As `_send`, for a call that does more than that."""
         try:
-            await self._send(links, cache, batch, counted)
+            return await self._send(links, cache, batch, counted)
         except StoreUnavailable as error:
             self._remember(batch)
             raise _unsure(error, batch) from None
@@ -342,13 +357,15 @@ class Appending(Handle):
         if cache.config is None:
             assumed = f"no window given: {self._config.window} tokens are assumed, pass window="
             return restored if self._window_given else (*restored, assumed)
+        if self._compared is None or self._compared[0] is not cache.config or self._compared[1] is not self._config:
+            self._compared = cache.config, self._config, self._differing(cache.config)
+        return (*restored, *self._compared[2])
+
+    def _differing(self, kept: SessionConfig) -> tuple[str, ...]:
         sizes = () if self._window_given else ("window", "max_output")
-        other = [name for name in self._config.differences(cache.config) if name not in sizes]
-        if not other:
-            return restored
-        names = ", ".join(other)
+        names = ", ".join(name for name in self._config.differences(kept) if name not in sizes)
         told = f"the session keeps {names} of its first record; this handle was opened with another value"
-        return (*restored, told)
+        return (told,) if names else ()
 
 
 def _refuse_lost(cache: Cache, batch: Batch) -> None:

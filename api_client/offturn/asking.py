@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
@@ -42,7 +42,7 @@ class BadAnswer(Exception):
 
 @dataclass(slots=True)
 class Asking:
-    """One summary. `spent` and the counts (see `Written`) hold also where it fails."""
+    """One summary. `spent` holds also where it fails; the counts: see `Written`."""
 
     wanted: Summarise
     summarizer: Summarizer
@@ -59,41 +59,67 @@ class Asking:
         less of the oldest. Raises BadAnswer and SummarizerError.
         """
         rules = self.wanted.policy.summary
-        blocks = await asyncio.to_thread(_blocks, self.wanted)
-        self.masked = sum(block.masked for block in blocks)
         room = _room(self.wanted, self.summarizer.window)
         while room > SMALLEST_CHUNK:
             try:
-                return await self._within(blocks, room)
+                return await self._within(room)
             except SummarizerError as error:
                 if error.kind != "too_long":
                     raise
                 room = room * 4 // 5 if rules.trim else room // 2
-        return await self._within(blocks, SMALLEST_CHUNK)
+        return await self._within(SMALLEST_CHUNK)
 
-    async def _within(self, blocks: Sequence[Block], room: int) -> tuple[Sections, str]:
-        rules = self.wanted.policy.summary
-        parts, self.head_trimmed = await asyncio.to_thread(_parts, blocks, rules, room)
-        if rules.chunking == "rolling" or len(parts) < 2:
-            return await self._rolling(parts)
+    async def _within(self, room: int) -> tuple[Sections, str]:
+        texts = self._texts(room)
+        if self.wanted.policy.summary.chunking == "rolling":
+            return await self._rolling(texts)
+        parts = await asyncio.to_thread(list, texts)
+        if len(parts) < 2:
+            return await self._rolling(iter(parts))
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._ask(part, NO_SECTIONS)) for part in parts]
+                tasks = [group.create_task(self._part(part)) for part in parts]
         except ExceptionGroup as failed:  # the first one says why; the others were stopped
             raise failed.exceptions[0] from None
-        records = [f"{record_text(task.result()[0])}\n\n" for task in tasks]
+        results = [task.result() for task in tasks]
+        for result in results:
+            if isinstance(result, SummarizerError):
+                raise result
+        records = [f"{record_text(result)}\n\n" for result in results if isinstance(result, Sections)]
         made = [Block(i, i + 1, record, estimate_text(record)) for i, record in enumerate(records)]
-        return await self._rolling([text_of(chunk) for chunk in chunks(made, budget=room)], merge=True)
+        return await self._rolling(map(text_of, chunks(made, budget=room)), merge=True)
 
-    async def _rolling(self, parts: Sequence[str], *, merge: bool = False) -> tuple[Sections, str]:
+    def _texts(self, room: int) -> Iterator[str]:
+        """The texts of the calls. The counts hold once all have been asked for."""
+        self.masked = 0
+        blocks, self.head_trimmed = _shown(self._counted(_blocks(self.wanted)), self.wanted.policy.summary, room)
+        yield from map(text_of, chunks(blocks, budget=room))
+
+    def _counted(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        for block in blocks:
+            self.masked += block.masked
+            yield block
+
+    async def _rolling(self, parts: Iterator[str], *, merge: bool = False) -> tuple[Sections, str]:
         sections, model = self.wanted.previous, self.summarizer.model
-        for part in parts:
+        while (part := await asyncio.to_thread(next, parts, None)) is not None:
             sections, model = await self._ask(part, sections, merge=merge)
         return sections, model
 
     async def _ask(self, text: str, previous: Sections, *, merge: bool = False) -> tuple[Sections, str]:
         reply, sections = await self._answer(await asyncio.to_thread(self._request, text, previous, merge))
         return sections, reply.model
+
+    async def _part(self, text: str) -> Sections | SummarizerError:
+        """What may pass by itself does not stop the other parts: their answers are kept for the next try, and the one call
+        that finds out whether a provider is back must not end because the others were refused meanwhile.
+        """
+        try:
+            return (await self._ask(text, NO_SECTIONS))[0]
+        except SummarizerError as error:
+            if not error.retryable:
+                raise
+            return error
 
     async def amended(self, sections: Sections, text: str) -> tuple[Sections, str]:
         """The sections with what this text tells. Raises BadAnswer and SummarizerError."""
@@ -175,16 +201,17 @@ def calls_wanted(wanted: Summarise, window: int) -> int:
 
 def inputs_wanted(wanted: Summarise, window: int) -> list[int]:
     """Estimated input tokens of each of these calls."""
-    rules = wanted.policy.summary
-    parts, _ = _parts(_blocks(wanted), rules, max(_room(wanted, window), SMALLEST_CHUNK))
+    rules, room = wanted.policy.summary, max(_room(wanted, window), SMALLEST_CHUNK)
+    blocks, _ = _shown(_blocks(wanted), rules, room)
+    parts = [*map(estimate_text, map(text_of, chunks(blocks, budget=room)))]
     kept = estimate_text(record_text(wanted.previous)) if wanted.previous.titles else 0
     told, written = estimate_text(SYSTEM) + PROMPT_TOKENS // 2, budget_of(wanted.max_output_tokens)
-    sizes = [told + estimate_text(part) + (written if i else kept) for i, part in enumerate(parts)]
+    sizes = [told + part + (written if i else kept) for i, part in enumerate(parts)]
     merges = rules.chunking == "parallel" and len(parts) > 1
     return [*sizes, told + len(parts) * written] if merges else sizes
 
 
-def _blocks(wanted: Summarise) -> list[Block]:
+def _blocks(wanted: Summarise) -> Iterator[Block]:
     return serialise(wanted.messages, wanted.edits, result_characters=wanted.policy.summary.result_characters)
 
 
@@ -192,11 +219,8 @@ def _room(wanted: Summarise, window: int) -> int:
     return window - 2 * wanted.max_output_tokens - PROMPT_TOKENS
 
 
-def _parts(blocks: Sequence[Block], rules: Summary, room: int) -> tuple[list[str], int]:
-    """The texts of the calls, and how many of the oldest messages are in none of them."""
-    left_out = 0
+def _shown(blocks: Iterable[Block], rules: Summary, room: int) -> tuple[Iterable[Block], int]:
+    """What of the blocks the calls get, and how many of the oldest messages are in none of them."""
     if rules.one_call:
         blocks = sampled(blocks, budget=room)
-    if rules.trim:
-        blocks, left_out = newest(blocks, budget=room)
-    return [text_of(chunk) for chunk in chunks(blocks, budget=room)], left_out
+    return newest(blocks, budget=room) if rules.trim else (blocks, 0)

@@ -13,11 +13,10 @@ from offturn.holding import Holding
 from offturn.matching import Recognised, recognise
 from offturn.outbox import Batch
 from offturn.overflow import Overflow
+from offturn.store.replies import Meta
 from offturn.store.sessions import SessionStore
 from offturn.view import Options, View
 from offturn_engine.errors import CannotFit
-from offturn_engine.match import Form
-from offturn_engine.messages import RawMessage
 
 STALE = "{}: this view is of what this process knows, {} of its messages wait for the store"
 UNKNOWN = "{}: this process does not know the session well enough to tell what of the list is new, nothing was recorded"
@@ -32,7 +31,7 @@ class Away(Holding):
         self._refuse_outage(error)
         cache = self._offline()
         wanted = options.generation
-        if not cache.path or (wanted and not _known(cache, wanted)):
+        if cache.is_empty or (wanted and not _known(cache, wanted)):
             raise error
         return await self._show(cache, options, stale=self._stale(error))
 
@@ -49,10 +48,10 @@ class Away(Holding):
         self._refuse_outage(error)
         cache = self._offline()
         try:
-            found = await recognise(cache, history, ids, partial)
+            found = None if cache.absent else await recognise(cache, history, ids, partial)
         except Conflict:
             found = None
-        if found is None or found.other is not None or not cache.path:  # a path is moved with the store only
+        if found is None or found.other is not None or cache.is_empty:  # a path is moved with the store only
             prepared = prepare(history, ids, self._fmt, self._origin)
             if not prepared.messages:
                 raise error
@@ -73,7 +72,7 @@ class Away(Holding):
     ) -> View:
         """A smaller view, of what was read, what waits, and what is pending now."""
         cache = self._offline()
-        if not cache.path:
+        if cache.is_empty:
             raise error
         return await self._smaller(cache, said, sent, batch, stale=self._stale(error))
 
@@ -82,6 +81,7 @@ class Away(Holding):
 
         Raises CannotFit, also at the end of a row.
         """
+        self._before = None  # what is learnt counts for later views too, also where this one does not fit
         config, added = cache.config or self._config, sum(message.tokens for message in batch.prepared.messages)
         options = self._shrinking.next(cache, config, said, sent, added)
         try:
@@ -102,19 +102,17 @@ class Away(Holding):
         """What of the list is new goes into the outbox; a warning where it has no room."""
         if not found.new and usage is None:
             return ""
-        batch = self._mirrored_batch(cache, found.new, found.start, ids, usage)
+        names = None if ids is None or not found.new else ids[found.start :]
+        batch = self._mirrored_batch(cache, prepare(found.new, names, self._fmt, self._origin, found.start), usage)
         try:
             self._kept(batch, error)
         except StoreUnavailable as full:
             return NO_ROOM.format(full)
         return ""
 
-    def _mirrored_batch(
-        self, cache: Cache, new: Sequence[RawMessage], start: int, ids: Ids | None, usage: Any
-    ) -> Batch:
-        """What is new in a host's list, from `start` on, for the end of the log as this cache has it."""
-        prepared = prepare(new, None if ids is None or not new else ids[start:], self._fmt, self._origin, start)
-        return self._batch(prepared, usage, expect=len(cache.log) if new else None, mirrored=True)
+    def _mirrored_batch(self, cache: Cache, new: Prepared, usage: Any) -> Batch:
+        """What is new in a host's list, for the end of the log as this cache has it."""
+        return self._batch(new, usage, expect=len(cache.log) if new.entries else None, mirrored=True)
 
     def _refuse_outage(self, error: StoreUnavailable | StoreFull) -> None:
         if self._is_final(error):
@@ -128,10 +126,12 @@ class Away(Holding):
         """What was read of the session, and behind it what waits for the store."""
         made, known = self._blank(), self._cache
         if known is not None:
-            made.log, made.ids, made.forms = list(known.log), list(known.ids), list(known.forms)
+            made.log, made.ids = list(known.log), list(known.ids)
+            made.forms, made.tombstones = dict(known.forms), dict(known.tombstones)
             made.generations, made.passing = known.generations, known.passing
+            made.absent, made.enough = known.absent, known.enough
             if known.meta:
-                shown = known.meta.adopted if _known(known, known.meta.adopted) else 0
+                shown = _shown(known, known.meta)
                 # Of the generations only those whose record is here: there is no store to ask for others.
                 here = {number: info for number, info in known.meta.generations.items() if _known(known, number)}
                 made.meta = replace(known.meta, adopted=shown, current=shown, generations=here)
@@ -152,8 +152,17 @@ class Away(Holding):
 
     def _blank(self) -> Cache:
         made = Cache(cast("SessionStore", None), self.key, self._fmt, self._config)  # nothing of it is asked for
-        made.stale = False
+        made.stale, made.offline = False, True
         return made
+
+
+def _shown(cache: Cache, meta: Meta) -> int:
+    """Of the generation in force and those that it replaced, the newest whose record is here; each covers less than the next."""
+    number = meta.adopted
+    while not _known(cache, number):
+        info = meta.generations.get(number)
+        number = info.replaces if info else 0
+    return number
 
 
 def _known(cache: Cache, number: int) -> bool:
@@ -167,5 +176,4 @@ def _append(cache: Cache, prepared: Prepared) -> None:
     for message, entry in zip(prepared.messages, prepared.entries, strict=True):
         cache.log.append(message.placed(len(cache.log)))
         cache.ids.append(entry.host_id)
-        cache.forms.append(Form(message.raw, cache.fmt))
     cache.waiting = (cache.waiting[0], len(cache.log))

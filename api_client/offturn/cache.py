@@ -6,22 +6,27 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
+from time import time
 from typing import Literal
 
 from offturn.config import SessionConfig
 from offturn.entries import Prepared
-from offturn.errors import Conflict, Refused
+from offturn.errors import Conflict, NothingRecorded, Refused
+from offturn.filling import have, skip
+from offturn.rendered import Rendered, Walked, Where
 from offturn.restoring import record_again
 from offturn.store.entries import Redaction
 from offturn.store.errors import StoreFault, torn
 from offturn.store.replies import LogEntry, Mended, Meta
-from offturn.store.sessions import SessionStore
+from offturn.store.sessions import PAGE, SessionStore
+from offturn.store.state import Stamp
 from offturn_config.keys import SessionKey
 from offturn_engine.chain import digest
 from offturn_engine.compaction import NOTHING, Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
 from offturn_engine.messages import Message
+from offturn_engine.path import Path
 from offturn_engine.pins import marked
 from offturn_engine.ranges import Ranges, union
 
@@ -49,9 +54,12 @@ class Cache:
     `opened`: what a first record would store. `meta` belongs to a log that was read to its end.
     `stale`: the store is known to have more. `lost`: it no longer has what was read before. `restored`: so many messages
     were recorded again in a store that had lost them. `mended`: so many generations had no record
-    any more. `waiting`: seqs, at the end of the path, of messages that are not in
-    the store yet. `forms` are the log's
-    messages as they are compared with a host's list. `passing` are records of views that were made for one call and not
+    any more. `stamp`: of the state as it was read last, `stamped`, at `read_at` in seconds since the epoch. `settled`: the last view showed
+    a generation as it is. `waiting`: seqs, at the end of the path, of messages that are not in
+    the store yet. `forms`: messages of the log, by seq, as they are
+    compared with a host's list, those that were. `tombstones`: the redacted ones, by seq, and the size they had. `absent`: seqs that were not read, because nothing shown needs them;
+    `lazy`: a log that is read anew may stay so. `enough`: covered ranges that views were found not to need;
+    `counted`: the log's length when `meta` was read. `passing` are records of views that were made for one call and not
     committed: the host may hand those back too. `framed` names what was stored of the
     host's request around its messages. `seen`: seqs that this handle's host has been shown, or has recorded.
     """
@@ -76,10 +84,22 @@ class Cache:
     log: list[Message] = field(default_factory=list)
     hashes: list[str] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
-    forms: list[Form] = field(default_factory=list)
+    forms: dict[int, Form] = field(default_factory=dict)
+    tombstones: dict[int, int] = field(default_factory=dict)
     generations: OrderedDict[tuple[int, str], Compaction] = field(default_factory=OrderedDict)
     framed: str = ""
     passing: deque[Compaction] = field(default_factory=lambda: deque(maxlen=KEPT_PASSING))
+    rendered: Rendered = field(default_factory=Rendered)
+    walked: Walked = field(default_factory=Walked)
+    absent: Ranges = ()
+    lazy: bool = False
+    counted: int = 0
+    enough: set[tuple[Ranges, Ranges]] = field(default_factory=set)
+    offline: bool = False
+    stamped: Meta | None = None
+    stamp: Stamp = ()
+    read_at: float = 0.0
+    settled: bool = False
 
     @property
     def config(self) -> SessionConfig | None:
@@ -88,9 +108,9 @@ class Cache:
 
     @property
     def live(self) -> Meta:
-        """The session's state. Raises Refused where nothing is recorded."""
+        """The session's state. Raises NothingRecorded."""
         if self.meta is None:
-            raise Refused(f"session {self.key.session!r} holds nothing yet: record first")
+            raise NothingRecorded(f"session {self.key.session!r} holds nothing yet: record first")
         return self.meta
 
     @property
@@ -99,28 +119,54 @@ class Cache:
         return ", ".join(map(str, [0, *sorted(self.meta.generations if self.meta else ())]))
 
     @property
-    def path(self) -> list[Message]:
+    def path(self) -> Path:
         """The messages the session shows, in path order, the pinned ones marked."""
-        path = [message for low, high in self._ranges() for message in self.log[low:high]]
+        place = self.place
+        if place is not None:
+            return self.walked.get(place, self.log, self.hashes, self._pins())
+        return self.pinned([message for low, high in self.ranges() for message in self.log[low:high]])
+
+    def pinned(self, path: list[Message]) -> Path:
+        """The same, the pinned ones marked."""
+        pins = self._pins()
+        return Path(marked(path, pins) if pins else path)
+
+    def _pins(self) -> frozenset[int]:
         pins = self.config.pins if self.config else ()
-        return marked(path, frozenset(pins) - self.redacted()) if pins else path
+        return frozenset(pins) - self.redacted() if pins else frozenset[int]()
+
+    @property
+    def is_empty(self) -> bool:
+        """Does the path hold no message?"""
+        return not any(low < high for low, high in self.ranges())
+
+    @property
+    def place(self) -> Where | None:
+        """Equal where the path holds the same messages; None while that cannot be told."""
+        unsure = self.meta is None or self.partial or self.redactions < 0 or self.waiting[0] != self.waiting[1]
+        if self.meta is None or unsure:
+            return None
+        lives = self.incarnation, self.redactions, self.fmt
+        pins = self.config.pins if self.config else ()
+        return Where(lives, len(self.log), self.chain, self.meta.path, pins)
 
     @property
     def path_forms(self) -> list[Form]:
         """The path's messages as they are compared."""
-        return [form for low, high in self._ranges() for form in self.forms[low:high]]
+        return [self.form(seq) for low, high in self.ranges() for seq in range(low, high)]
 
     @property
     def path_ids(self) -> list[str | None]:
         """The host's ids of the path's messages."""
-        return [host_id for low, high in self._ranges() for host_id in self.ids[low:high]]
+        return [host_id for low, high in self.ranges() for host_id in self.ids[low:high]]
 
     @property
     def recorded_from(self) -> int:
         """From this seq to the log's end this handle has recorded since it read `meta`: it is on the path."""
         return len(self.log) if self.partial else (self.meta.log_len if self.meta else 0)
 
-    def _ranges(self) -> Iterator[tuple[int, int]]:
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Of the path, in its order."""
         yield from self.meta.path if self.meta else ()
         yield self.waiting
 
@@ -131,13 +177,16 @@ class Cache:
         Raises Conflict where the session holds another format than this handle was opened with, StoreFault where the
         log ends before its length.
         """
+        ahead = self.lazy  # first the state alone: a generation may tell what of the log is needed
         while True:
+            alone = ahead and not self.log
             snapshot = await self.store.sync(
                 self.key,
                 incarnation=self.incarnation,
                 length=len(self.log),
                 chain=self.chain,
                 redactions=self.redactions,
+                limit_entries=0 if alone else PAGE,
                 touch=True,
             )
             meta = snapshot.meta
@@ -154,14 +203,23 @@ class Cache:
                 self._forget(meta.incarnation, lost=not self._only_redacted(meta))
             self.redactions = meta.redactions
             self._check_format(meta)
+            if snapshot.reset and ahead:
+                continue
+            ahead = False
             for entry in snapshot.entries:
                 self._read(entry)
-            self.partial = snapshot.more
-            if not snapshot.more:
-                self.meta, self.stale = meta, False
+            if alone and meta.adopted:
+                skip(self, meta)
+                # Is what is written here now what this release reads? Only then may it go on.
+                if not await have(self, ((meta.log_len - 1, meta.log_len),)):
+                    return self.meta
+            self.partial = len(self.log) < meta.log_len
+            if not self.partial:
+                self.meta, self.stale, self.counted = meta, False, len(self.log)
+                self.stamped, self.stamp, self.read_at = meta, snapshot.stamp, time()
                 self._check_unread()
                 return meta
-            if not snapshot.entries:
+            if not (snapshot.entries or alone):
                 raise torn(self.key.session, len(self.log), meta.log_len)
 
     def place_of(self, batch: Prepared, start: int) -> int | None:
@@ -207,7 +265,7 @@ class Cache:
 
     def redacted(self) -> set[int]:
         """Seqs of messages without their content."""
-        return {seq for seq, form in enumerate(self.forms) if form.was is not None}
+        return set(self.tombstones)
 
     def saw(self, seqs: tuple[int, int]) -> None:
         """The host knows these now."""
@@ -239,7 +297,8 @@ class Cache:
         self.hashes.append(after)
         self.chain = after
         self.ids.append(host_id)
-        self.forms.append(Form(message.raw, self.fmt, was=redacted.size if redacted else None))
+        if redacted:
+            self.tombstones[len(self.log) - 1] = redacted.size
 
     def _check_unread(self) -> None:
         """Is what was acknowledged in the log that was read now?"""
@@ -261,8 +320,17 @@ class Cache:
             self.log = [replace(message, tokens=self.fmt.estimate(message.raw)) for message in self.log]
 
     def _read(self, entry: LogEntry) -> None:
-        message = self.fmt.parse(entry.raw, index=entry.seq, origin=entry.origin)
-        self.add(message.placed(entry.seq, entry.at), entry.host_id, entry.chain, entry.redacted)
+        self.add(self.parsed(entry), entry.host_id, entry.chain, entry.redacted)
+
+    def parsed(self, entry: LogEntry) -> Message:
+        """An entry as this cache has it."""
+        return self.fmt.parse(entry.raw, index=entry.seq, origin=entry.origin).placed(entry.seq, entry.at)
+
+    def form(self, seq: int) -> Form:
+        """A message of the log as it is compared."""
+        if seq not in self.forms:
+            self.forms[seq] = Form(self.log[seq].raw, self.fmt, was=self.tombstones.get(seq))
+        return self.forms[seq]
 
     def _only_redacted(self, meta: Meta) -> bool:
         """Are all messages that were read still at their places, though some without their content?"""
@@ -277,5 +345,9 @@ class Cache:
         self.meta = None
         self.partial = False
         self.seen = () if lost else self.seen
-        for known in (self.log, self.ids, self.forms, self.hashes, self.unread, self.generations, self.passing):
+        self.absent, self.counted = (), 0
+        self.enough.clear()
+        for known in (self.log, self.ids, self.hashes, self.unread, self.passing):
             known.clear()
+        for kept in (self.forms, self.tombstones, self.generations):
+            kept.clear()

@@ -196,8 +196,13 @@ class CompactionClient:
         self._sinks.append(write_back)
         return write_back
 
+    @property
+    def tenant(self) -> str:
+        """Whose sessions."""
+        return self._tenant
+
     async def sessions(self, limit: int = 1_000) -> list[SessionKey]:
-        """Living sessions of this tenant (not purged ones), sorted by id; of more than `limit` no matter which.
+        """Living sessions of this tenant (not purged ones, nor those in the archive), sorted by id; of more than `limit` no matter which.
 
         Raises InvalidSetting.
         """
@@ -227,7 +232,10 @@ class CompactionClient:
             return await health(links.redis)
 
     async def run_due(self, *, summarizer: AnySummarizer = EXTRACTIVE) -> list[Outcome]:
-        """Compact every session of this tenant that is due now, one after the other, in this process."""
+        """Compact every session of this tenant that is due now, one after the other, in this process.
+
+        A pause (`offturn pause`) holds workers, not this: whoever calls it wants it.
+        """
         links = await self._connector.links()
         await links.beat()
         due = await links.store.due(BATCH, tenant=self._tenant)

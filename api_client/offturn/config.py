@@ -117,10 +117,7 @@ class SessionConfig:
 
     def calibration(self, stored: str | None) -> Calibration:
         """What the session has learnt, else the prior of the model's family, as where that is damaged."""
-        with suppress(ValidationError):
-            if stored:
-                return Calibration.model_validate_json(stored)
-        return Calibration(factor=prior(self.model))
+        return _calibration(stored, self.model)
 
     @property
     def fmt(self) -> Format:
@@ -162,6 +159,14 @@ def reserved_output(window: int, max_output: int | None) -> int:
     if window > ANY_WINDOW:
         raise InvalidSetting(f"window {window!r:.40}: use at most {ANY_WINDOW} tokens")
     return min(window // 8, LARGEST_DEFAULT_OUTPUT) if max_output is None else max_output
+
+
+@lru_cache(maxsize=256)  # a host asks at every call
+def _calibration(stored: str | None, model: str | None) -> Calibration:
+    with suppress(ValidationError):
+        if stored:
+            return Calibration.model_validate_json(stored)
+    return Calibration(factor=prior(model))
 
 
 @lru_cache(maxsize=64)

@@ -8,7 +8,7 @@ from contextvars import Context
 from weakref import WeakValueDictionary
 
 from offturn.deadline import one_call
-from offturn.errors import OffturnError, StoreUnavailable
+from offturn.errors import Archived, OffturnError, StoreUnavailable
 from offturn.outbox import Outbox, Undelivered
 from offturn.stopping import stop
 from offturn_config.keys import SessionKey
@@ -73,6 +73,8 @@ class Courier:
             try:
                 if outbox.waiting:
                     await deliver()
+            except Archived:  # only this session is not there yet
+                continue
             except StoreUnavailable:
                 return False
             except OffturnError:  # the host hears of it at its next call

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from offturn.copying import copied
-from offturn.store.entries import NewEntry, data_of
+from offturn.store.entries import NewEntry
 from offturn_config.errors import InvalidSetting
 from offturn_engine.errors import InvalidMessage
 from offturn_engine.formats import plain
@@ -20,6 +21,7 @@ OriginRule: TypeAlias = Origin | Callable[[RawMessage], Origin | None] | None
 Ids: TypeAlias = Sequence[str | None]
 """The host's own ids, one for each message; None for a message it has no id for."""
 
+PAGE_BYTES = 256 * 1024  # of entries that are made without a turn for others
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024  # the largest request body a provider takes
 
 
@@ -111,9 +113,41 @@ def prepare(raws: Sequence[Any], ids: Ids | None, fmt: Format, rule: OriginRule,
 
     Indexes in errors count from `first`.
     """
+    steps = _prepared(list(raws), ids, fmt, rule, first)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+
+async def prepare_in_pages(
+    raws: Sequence[Any], ids: Ids | None, fmt: Format, rule: OriginRule, first: int = 0
+) -> Prepared:
+    """The same, of the values as they are now; after each page of entries others on the loop have their turn."""
+    check_ids(ids, len(raws))
+    taken, names, ours, size = list(raws), None if ids is None else list(ids), False, 0
+    steps = _prepared(taken, names, fmt, rule, first)
+    while True:
+        try:
+            size += next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        if size >= PAGE_BYTES:
+            if not ours:
+                taken[:] = [copied(plain(value)) for value in taken]
+            ours, size = True, 0
+            await asyncio.sleep(0)
+
+
+def _prepared(
+    raws: Sequence[Any], ids: Ids | None, fmt: Format, rule: OriginRule, first: int
+) -> Generator[int, None, Prepared]:
+    """Tells the bytes of each entry as it is made."""
     check_ids(ids, len(raws))
     messages: list[Message] = []
-    entries, opened = [], False
+    entries: list[NewEntry] = []
+    opened = False
     for place, value in enumerate(raws):
         index = first + place
         message = fmt.parse(copied(plain(value)), index=index)
@@ -125,6 +159,7 @@ def prepare(raws: Sequence[Any], ids: Ids | None, fmt: Format, rule: OriginRule,
             message = fmt.parse(message.raw, index=index, origin=origin)
         messages.append(message)
         entries.append(_entry(index, message, None if ids is None else ids[place]))
+        yield len(entries[-1].envelope)
     return Prepared(tuple(messages), tuple(entries), fmt, first, opened)
 
 
@@ -152,7 +187,7 @@ def entry_of(message: Message, host_id: str | None) -> NewEntry:
 
 def _entry(index: int, message: Message, host_id: str | None) -> NewEntry:
     entry = entry_of(message, host_id)
-    size = len(data_of(entry.envelope))
+    size = len(entry.envelope)
     if size > MAX_MESSAGE_BYTES:
         raise InvalidMessage(index, "content", f"the message has {size} bytes, it may have {MAX_MESSAGE_BYTES}")
     return entry

@@ -2,8 +2,10 @@
 
     OffturnError
     ├── StoreUnavailable   no answer from the store within the deadline; retryable
+    │   ├── Archived       the session is in the archive, and no worker has brought it back yet: call again
     │   └── NotConfirmed   a purge or redact is done on the primary, and may not be on a replica: make the same call again
     ├── StoreFull          the store takes no more writes; retryable after room was made
+    │   ├── TenantFull     the tenant's sessions are at the quota its operator has set (`offturn tenant quota`)
     │   └── SessionFull    this session's log is at the quota of its policy (`session.bytes`); not retryable
     ├── StoreFault         the store refused a command, or has lost or damaged data: permissions, eviction, a bug
     ├── UnknownVersion     another release wrote what is stored; nothing was changed
@@ -14,18 +16,29 @@
     ├── InvalidMessage     a message no provider would take: index, field, remedy; nothing was stored
     ├── CannotFit          the last human message and the system prompt alone exceed the window, or for the provider they do
     ├── Refused            what the session as it is does not allow: a generation that is not kept, or too large
+    │   └── NothingRecorded   no session of that id: nothing is recorded under it
     ├── Closed             the client was closed before this call
     └── ConfigError        UnknownPolicy, InvalidPolicy, InvalidSetting, UnknownFormat
 
 Errors hold ids, indexes, field names and sizes, never content.
 """
 
-from offturn.store.errors import NotConfirmed, SessionFull, StoreFault, StoreFull, StoreUnavailable, UnknownVersion
+from offturn.store.errors import (
+    Archived,
+    NotConfirmed,
+    SessionFull,
+    StoreFault,
+    StoreFull,
+    StoreUnavailable,
+    TenantFull,
+    UnknownVersion,
+)
 from offturn.wording import several
 from offturn_config.errors import ConfigError, InvalidPolicy, InvalidSetting, OffturnError, UnknownPolicy
 from offturn_engine.errors import CannotFit, InvalidMessage, UnknownFormat
 
 __all__ = [
+    "Archived",
     "Behind",
     "CannotFit",
     "Closed",
@@ -37,12 +50,14 @@ __all__ = [
     "Moved",
     "NotConfirmed",
     "NotRecorded",
+    "NothingRecorded",
     "OffturnError",
     "Refused",
     "SessionFull",
     "StoreFault",
     "StoreFull",
     "StoreUnavailable",
+    "TenantFull",
     "UnknownFormat",
     "UnknownPolicy",
     "UnknownVersion",
@@ -77,6 +92,10 @@ class Behind(OffturnError):
 
 class Refused(OffturnError):
     """The operation is not allowed on the session as it is; nothing was changed."""
+
+
+class NothingRecorded(Refused):
+    """No session has that id: nothing is recorded under it, or it was purged."""
 
 
 class Closed(OffturnError):

@@ -1,14 +1,16 @@
-"""What became of messages: which ones are meant by a ref or a text, and their fates. No I/O."""
+"""What became of messages and of the facts taken from them: which ones a ref or a text means, and their fates. No I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from offturn.cache import Cache
 from offturn.errors import InvalidSetting, Refused
 from offturn.paths import Ref
 from offturn_engine.compaction import Compaction
+from offturn_engine.fact_fates import FactFate, fact_fates
 from offturn_engine.fates import Fate, fates, off_path
 from offturn_engine.handles import parse_handle, text_behind
 
@@ -28,7 +30,16 @@ def explain(cache: Cache, ref_or_text: Ref, line: Sequence[Compaction]) -> list[
     shown = {message.seq for message in cache.path}
     gone = [cache.log[seq] for seq in seqs - shown]
     found += [fate for message in gone for fate in off_path(message, redacted=message.seq in redacted)]
-    return sorted((f for f in found if (f.seq, f.part) in places), key=lambda f: (f.seq, f.part))
+    asked = sorted((f for f in found if (f.seq, f.part) in places), key=lambda f: (f.seq, f.part))
+    return list(_with_facts(asked, fact_fates(cache.path, line[0], cache.fmt, seqs - redacted)))
+
+
+def _with_facts(found: Sequence[Fate], facts: Mapping[int, tuple[FactFate, ...]]) -> Iterator[Fate]:
+    """The first fate of each message gets the message's facts."""
+    last = -1
+    for fate in found:
+        yield replace(fate, facts=facts[fate.seq]) if fate.seq != last and fate.seq in facts else fate
+        last = fate.seq
 
 
 def wanted(cache: Cache, ref_or_text: Ref) -> Wanted:

@@ -6,19 +6,21 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from secrets import token_hex
 from typing import Any, TypeVar
 
 from offturn.attachments import Attachments
 from offturn.cache import Cache
 from offturn.config import SessionConfig
-from offturn.deadline import holding, is_over, one_call
+from offturn.deadline import Turns, holding, is_over, one_call
 from offturn.entries import OriginRule
-from offturn.errors import StoreUnavailable
+from offturn.errors import Archived, StoreUnavailable
+from offturn.filling import whole
 from offturn.links import Connector, Links
+from offturn.operations import operation_id
 from offturn.outbox import Batch
 from offturn.recording import Unsure
 from offturn.shrinking import Shrinking
+from offturn.unchanged import Kept
 from offturn.view import View
 from offturn_config.keys import SessionKey
 from offturn_engine.formats.base import Format
@@ -50,10 +52,12 @@ class Handle(ABC):
         self._window_given = window_given
         self._attachments = attachments
         self._reports = reports
-        self._lock = asyncio.Lock()
+        self._lock = Turns()
+        self._preparing = asyncio.Lock()  # records are made in the order of their calls
         self._outbox = connector.courier.outbox(key)
         self._cache: Cache | None = None
         self._last: View | None = None
+        self._before: Kept | None = None
         self._unsure = Unsure()
         self._shrinking = Shrinking()
 
@@ -72,12 +76,12 @@ class Handle(ABC):
 
     @asynccontextmanager
     async def _open(
-        self, *, fresh: bool = False, before: Batch | None = None, report: bool = True
+        self, *, fresh: bool = False, before: Batch | None = None, report: bool = True, lazy: bool = False
     ) -> AsyncIterator[tuple[Links, Cache]]:
         """This handle's turn, with what it knows of the session; `fresh`: as the store has it now.
 
         What waits in the outbox is delivered first; of a record, `before`, what was said earlier. `report`: a host calls,
-        who is told what was refused. The deadline of the call starts here, after an embedded server has.
+        who is told what was refused. `lazy`: of the log only what is new; the rest where it is needed. The deadline of the call starts here, after an embedded server has.
         """
         links = await self._connector.links()
         timeout = self._connector.timeout
@@ -86,6 +90,7 @@ class Handle(ABC):
                 if self._cache is None or self._cache.store is not links.store:
                     self._cache = Cache(links.store, self.key, self._fmt, self._config)
                 cache = self._cache
+                cache.lazy = lazy
                 if cache.stale:
                     await cache.refresh()
                     fresh = False
@@ -96,6 +101,8 @@ class Handle(ABC):
                     self._outbox.report()
                 if fresh or cache.stale:
                     await cache.refresh()
+                if not lazy:
+                    await whole(cache)
                 yield links, cache
 
     @abstractmethod
@@ -108,9 +115,11 @@ class Handle(ABC):
 
     async def _once(self, write: Callable[[str], Awaitable[T]], op: str = "") -> T:
         """Send a write under one operation id, and again after a lost reply, within the call's deadline."""
-        op = op or token_hex(16)
+        op = op or operation_id()
         try:
             return await write(op)
+        except Archived:  # it has waited as long as it may
+            raise
         except StoreUnavailable:
             if is_over():
                 raise StoreUnavailable(f"the store did not answer within {self._connector.timeout} s") from None

@@ -9,6 +9,7 @@ from typing import Any
 from redis.asyncio import Redis
 
 from offturn.store.errors import StoreFault, StoreUnavailable, mapped
+from offturn.store.pausing import Pause, Pauses
 from offturn.store.workers import Workers, WorkerSeen
 from offturn_config import keys
 
@@ -18,6 +19,11 @@ UNATTENDED = (
 )
 
 
+def paused_warning(pause: Pause) -> str:
+    """What a host is told of a session that a pause keeps workers from."""
+    return f"workers leave the session alone, an operator has paused {pause.told}: `offturn resume` ends that"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
     """Of all tenants. `reachable`: the store answered within the client's timeout; where it did not, nothing else is known.
@@ -25,7 +31,7 @@ class Health:
     server: name and version, as in "valkey 8.1.4"; None where the server does not tell. workers: those that beat within
     a day and did not stop cleanly, the latest first; `WorkerSeen.here` says whether one is there now.
     due: sessions that wait for a worker now; oldest_due_s: for how many seconds the first of them has; parked: sessions
-    that too many jobs died on.
+    that too many jobs died on; pauses: what an operator keeps workers from.
     """
 
     reachable: bool
@@ -34,6 +40,7 @@ class Health:
     due: int = 0
     oldest_due_s: float = 0.0
     parked: int = 0
+    pauses: tuple[Pause, ...] = ()
 
     @property
     def attended(self) -> bool:
@@ -52,12 +59,19 @@ async def health(redis: Redis) -> Health:
             due = await ask("ZCOUNT", keys.due(), "-inf", now)
             first = await ask("ZRANGE", keys.due(), 0, 0, "WITHSCORES", withscores=True)
             parked = await ask("HLEN", keys.dead())
+        pauses = await Pauses(redis).known()
         server = await _server(ask)
     except StoreUnavailable:
         return Health(reachable=False)
     waited = now - first[0][1] if due and first else 0
     return Health(
-        reachable=True, server=server, workers=tuple(workers), due=due, oldest_due_s=waited / 1000, parked=parked
+        reachable=True,
+        server=server,
+        workers=tuple(workers),
+        due=due,
+        oldest_due_s=waited / 1000,
+        parked=parked,
+        pauses=tuple(pauses),
     )
 
 

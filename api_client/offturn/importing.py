@@ -8,6 +8,7 @@ from secrets import token_hex
 
 from offturn.links import Links
 from offturn.loading import Job, load
+from offturn.observing import UNOBSERVED
 from offturn.progress import Progress
 from offturn.recipe import claimed, publish
 from offturn.store.replies import Claim
@@ -44,4 +45,4 @@ async def _taken(
     made = await asyncio.to_thread(told, job.path, job.base, job.fmt)
     if isinstance(made, NotTaken):
         return Skipped(reason=made.why)
-    return await publish(key, store, claim, job, Means(EXTRACTIVE, unpriced, None), made, gain=ANY_GAIN)
+    return await publish(key, store, claim, job, Means(EXTRACTIVE, unpriced, None, UNOBSERVED), made, gain=ANY_GAIN)

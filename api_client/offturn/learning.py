@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from offturn.config import SessionConfig
+from offturn.filling import whole
 from offturn_engine.messages import Message
 
 if TYPE_CHECKING:
@@ -24,10 +25,11 @@ class Seen:
     largest: int
 
 
-def seen_in(cache: Cache, config: SessionConfig) -> Seen | None:
+async def seen_in(cache: Cache, config: SessionConfig) -> Seen | None:
     """None where the policy does not learn, or where no summary and no time has been seen yet."""
     if not config.policy.trigger.learn_start:
         return None
+    await whole(cache)
     milliseconds = max((record.spent.milliseconds for record in cache.generations.values()), default=0)
     newest = list(islice((m for m in reversed(cache.log) if m.at), NEWEST))
     time = newest[0].at - newest[-1].at if newest else 0

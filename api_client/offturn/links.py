@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from redis.exceptions import TimeoutError as TimedOut
 
 from offturn.beating import about_in_process, process_name
+from offturn.bringing import Bringing
 from offturn.connect import open_redis
 from offturn.courier import Courier
 from offturn.deadline import QUEUE_SHARE, waiting
@@ -18,6 +19,7 @@ from offturn.doorbell import Doorbell
 from offturn.errors import Closed
 from offturn.store.errors import StoreFault, StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
+from offturn.store.stubs import Stubs
 from offturn.store.workers import Workers
 from offturn.timely import CLOSED, Timely
 from offturn_config.keys import SessionKey
@@ -40,7 +42,7 @@ class Links:
         try:
             async with waiting(self.timeout / QUEUE_SHARE):
                 await self.doorbell.ring(key, request_no)
-        except (TimeoutError, StoreUnavailable, StoreFull, StoreFault):
+        except (TimeoutError, StoreUnavailable, StoreFull, StoreFault, Closed):
             return
 
     async def beat(self) -> None:
@@ -70,6 +72,8 @@ class Connector:
 
     async def links(self) -> Links:
         """Raises InvalidSetting for a URL that cannot work, and Closed; a server that is away shows at the first command."""
+        if self._links is not None and not self.closed:
+            return self._links
         async with self._opening:
             if self.closed:
                 raise Closed(CLOSED)
@@ -90,7 +94,7 @@ class Connector:
 
     async def _open(self) -> Links:
         async with AsyncExitStack() as opened:  # a queue that cannot be opened must not leave the store open
-            redis = queue = await open_redis(self.store_url, timeout=self.timeout)
+            redis = queue = await open_redis(self.store_url, timeout=self.timeout, bounded=True)
             opened.push_async_callback(redis.aclose)
             if self.queue_url:
                 queue = await open_redis(self.queue_url, timeout=self.timeout)
@@ -98,4 +102,6 @@ class Connector:
             timely = Timely(redis, self.timeout)
             opened.push_async_callback(timely.close)
             bounded = cast("Redis", timely)
-            return Links(bounded, SessionStore(bounded), Doorbell(queue), self.timeout, opened.pop_all())
+            doorbell = Doorbell(bounded if queue is redis else queue)
+            bring = Bringing(Stubs(bounded), doorbell.ring, self.timeout)
+            return Links(bounded, SessionStore(bounded, bring=bring), doorbell, self.timeout, opened.pop_all())

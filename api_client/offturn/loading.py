@@ -16,8 +16,8 @@ from offturn_config.limits import Limits
 from offturn_config.policy import Policy
 from offturn_engine.compaction import NOTHING, Compaction, Reason
 from offturn_engine.formats.base import Format
-from offturn_engine.messages import Message
 from offturn_engine.outcome import Failed, Superseded
+from offturn_engine.path import Path
 from offturn_engine.pins import marked
 from offturn_engine.triggers import Requirement, Thresholds, due, stepping
 
@@ -31,7 +31,7 @@ class Job:
     estimated one. `in_force`: the base is what the host is shown. `instead`: the provisional generation that is planned anew, where one is.
     """
 
-    path: list[Message]
+    path: Path
     base: Compaction
     fmt: Format
     policy: Policy
@@ -78,8 +78,8 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
         return Superseded(reason="epoch")
     config = SessionConfig.from_json(meta.config)
     fmt = config.fmt
-    entries = [e for low, high in meta.path for e in await store.log(key, start=low, stop=high)]
-    if len(entries) < sum(high - low for low, high in meta.path):
+    entries = await store.path(key, meta)
+    if entries is None or len(entries) < sum(high - low for low, high in meta.path):
         return await _gone(key, store, claim, "log_gone")
     base = NOTHING if meta.current == 0 else await store.generation(key, meta.current)
     if base is None:
@@ -105,10 +105,10 @@ async def load(key: SessionKey, store: SessionStore, claim: Claim) -> Job | Supe
     )
 
 
-def _parsed(entries: Sequence[LogEntry], fmt: Format, pins: Sequence[int]) -> list[Message]:
+def _parsed(entries: Sequence[LogEntry], fmt: Format, pins: Sequence[int]) -> Path:
     path = [fmt.parse(e.raw, index=e.seq, origin=e.origin).placed(e.seq, e.at) for e in entries]
     redacted = {e.seq for e in entries if e.redacted}
-    return marked(path, frozenset(pins) - redacted) if pins else path
+    return Path(marked(path, frozenset(pins) - redacted) if pins else path)
 
 
 async def _gone(key: SessionKey, store: SessionStore, claim: Claim, what: str) -> Superseded | Failed:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeVar
 
 from offturn.cache import Cache
 from offturn.entries import Ids, check_ids, whole_list
@@ -27,6 +28,12 @@ from offturn_engine.messages import RawMessage
 from offturn_engine.ranges import Ranges
 from offturn_engine.realign import Realigned, realign
 from offturn_engine.render import is_system
+
+A = TypeVar("A")
+B = TypeVar("B")
+T = TypeVar("T")
+
+LONG = 500  # messages that take some milliseconds to compare
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +90,14 @@ def leading(cache: Cache) -> int:
 
 async def _found(cache: Cache, forms: Sequence[Form], ids: Ids | None, partial: bool) -> Match | Realigned:
     lead = leading(cache)
-    path, path_ids = path_shape(cache.path[lead:], cache.path_forms[lead:]), cache.path_ids[lead:]
+    path = await _aside(path_shape, cache.path[lead:], cache.path_forms[lead:])
+    path_ids = cache.path_ids[lead:]
     by_ids = None if ids is None else match_ids(ids, forms, path_ids, path, partial=partial)
     if by_ids is not None and by_ids.kind != "unrelated":
         return by_ids
     looks = []
     async for look in _looks(cache, path, lead):
-        found = window(forms, look.shape) if partial else match(forms, look.shape)
+        found = await _aside(window if partial else match, forms, look.shape)
         if found.kind != "unrelated" and not _recorded(forms, ids, found.new, path, path_ids):
             return found
         looks.append(look)
@@ -98,6 +106,11 @@ async def _found(cache: Cache, forms: Sequence[Form], ids: Ids | None, partial: 
     given = [None] * len(forms) if ids is None else list(ids)
     others = (realign(forms, given, look.shape, seqs, names, look.covered, partial=partial) for look in looks)
     return max(others, key=lambda other: other.known)
+
+
+async def _aside(work: Callable[[Sequence[A], B], T], many: Sequence[A], other: B) -> T:
+    """In a thread where that may take long: a host's loop has other sessions."""
+    return await asyncio.to_thread(work, many, other) if len(many) > LONG else work(many, other)
 
 
 def _recorded(forms: Sequence[Form], ids: Ids | None, start: int, path: Shape, path_ids: Sequence[str | None]) -> bool:

@@ -11,15 +11,16 @@ from offturn.away import Away
 from offturn.cache import Cache
 from offturn.config import checked_model
 from offturn.crossing import checked_format
-from offturn.entries import Ids, Prepared, prepare
+from offturn.entries import Ids, Prepared, prepare_in_pages
 from offturn.errors import Conflict, InvalidMessage, Moved, StoreFull, StoreUnavailable
 from offturn.holding import checked_hold
 from offturn.links import Links
 from offturn.matching import Recognised, leading, recognise
 from offturn.moving import BUSY, Moving
 from offturn.paths import Move
-from offturn.room import session_full
+from offturn.room import no_room
 from offturn.store.replies import Overfull, PathMoved, Refused, Undone
+from offturn.tracing import traced
 from offturn.view import Options, View
 from offturn.wording import several
 from offturn.written import moved
@@ -39,6 +40,7 @@ APART = (
 class Mirroring(Away, Moving):
     """The part of a session that follows a host's list."""
 
+    @traced("offturn.mirror")
     async def mirror(
         self,
         history: Sequence[Any],
@@ -114,7 +116,9 @@ class Mirroring(Away, Moving):
             if not new and usage is None:
                 break
             try:
-                await self._record(links, cache, self._mirrored_batch(cache, new, found.start, ids, usage))
+                names = None if ids is None or not new else ids[found.start :]
+                prepared = await prepare_in_pages(new, names, self._fmt, self._origin, found.start)
+                await self._record(links, cache, self._mirrored_batch(cache, prepared, usage))
                 break
             except Moved:
                 if not tries_left:
@@ -129,7 +133,8 @@ class Mirroring(Away, Moving):
     ) -> tuple[str, ...] | None:
         """Put the list's path in place, and say what that did; None: the session is another one by now, look again."""
         names = None if ids is None else ids[found.start :]
-        whole = prepare(found.new, names, cache.fmt, self._origin, found.start)  # a message's place may say what it is
+        # All of them, because a message's place may say what it is.
+        whole = await prepare_in_pages(found.new, names, cache.fmt, self._origin, found.start)
         batches = {place: whole.only([place]) for place in other.new}
         self._refuse_unseen(cache, found, other)
         messages, places = _path(cache, other, batches)
@@ -145,7 +150,7 @@ class Mirroring(Away, Moving):
         if isinstance(reply, Refused):  # it is the path already
             return ()
         if isinstance(reply, Overfull):
-            raise session_full(self.key, reply)
+            raise no_room(self.key, reply)
         if not isinstance(reply, Undone):
             raise Conflict("the session was purged while this handle was open; nothing was written")
         moved(cache, reply, move)
@@ -173,7 +178,7 @@ class Mirroring(Away, Moving):
 
 def _path(cache: Cache, other: Realigned, batches: dict[int, Prepared]) -> tuple[list[Message], dict[int, int]]:
     """The new path's messages; and of those that are in the list, by seq, their place there."""
-    path = cache.path[: leading(cache)]
+    path = [*cache.path[: leading(cache)]]
     places: dict[int, int] = {}
     fresh = iter(range(len(cache.log), len(cache.log) + len(batches)))
     for step in other.order:

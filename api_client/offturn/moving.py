@@ -15,7 +15,7 @@ from offturn.exporting import export
 from offturn.handle import Handle
 from offturn.links import Links
 from offturn.paths import Move, Ref, amended, place, up_to
-from offturn.room import session_full
+from offturn.room import no_room
 from offturn.store.replies import (
     ConfigureReply,
     Gone,
@@ -121,6 +121,8 @@ class Moving(Handle):
                     pace=meta.pace,
                 )
             )
+            if isinstance(reply, Overfull):
+                raise no_room(key, reply)
             if not isinstance(reply, Stored):
                 raise Conflict(f"session {key.session!r} was created or purged meanwhile: fork to another id")
             if reply.ring:
@@ -214,7 +216,7 @@ class Moving(Handle):
             if isinstance(reply, PathMoved):
                 continue
             if isinstance(reply, Overfull):
-                raise session_full(self.key, reply)
+                raise no_room(self.key, reply)
             if not isinstance(reply, Undone):
                 raise Conflict(f"session {self.key.session!r} was purged: record first")
             moved(cache, reply, made)

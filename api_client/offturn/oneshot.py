@@ -13,6 +13,7 @@ from offturn_config.presets import DEFAULT, load
 from offturn_engine.compaction import NOTHING
 from offturn_engine.formats import get, parse_all
 from offturn_engine.messages import Json
+from offturn_engine.path import Path
 from offturn_engine.render import render
 from offturn_engine.tokens import Calibration
 
@@ -41,7 +42,7 @@ def fit(
         adopt="group",
     )
     fmt = config.fmt
-    path = parse_all(fmt, whole_list(messages))
+    path = Path(parse_all(fmt, whole_list(messages)))
     options = Options(system=system, tools=tools)
     space = room(config, Calibration(), fmt, options)
     shown, rendering = NOTHING, render(path, NOTHING, fmt)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,9 +9,9 @@ from typing import Any
 
 from offturn.config import SessionConfig
 from offturn.copying import copied
+from offturn.deadline import Turns
 from offturn.entries import Prepared
 from offturn.errors import NotRecorded, StoreUnavailable
-from offturn.store.entries import data_of
 from offturn.view import View
 from offturn_config.keys import SessionKey
 from offturn_engine.messages import RawMessage
@@ -63,7 +62,7 @@ class Batch:
     @property
     def size(self) -> int:
         """Bytes."""
-        return sum(len(data_of(entry.envelope)) for entry in self.prepared.entries)
+        return sum(len(entry.envelope) for entry in self.prepared.entries)
 
     def undelivered(self, key: SessionKey, reason: str) -> Undelivered:
         """As the host may read it."""
@@ -80,7 +79,7 @@ class Outbox:
 
     def __init__(self, key: SessionKey) -> None:
         self.key = key
-        self.lock = asyncio.Lock()  # one handle at a time delivers
+        self.lock = Turns()  # one handle at a time delivers
         self.batches: list[Batch] = []
         self._refused: deque[tuple[Batch, str]] = deque()
         self._reported = 0  # of the refused, the first so many

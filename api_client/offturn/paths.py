@@ -15,6 +15,7 @@ from offturn.errors import Refused
 from offturn.store.replies import NewEntry
 from offturn_config.errors import InvalidSetting
 from offturn_engine.groups import pair
+from offturn_engine.handles import parse_handle
 from offturn_engine.invariants import Shown, violations
 from offturn_engine.messages import Message, ToolCallPart
 from offturn_engine.ranges import Ranges, in_order, inside, normalise
@@ -69,13 +70,15 @@ def place(cache: Cache, ref: Ref) -> int:
         raise InvalidSetting(f"a {type(ref).__name__} names no message: give its seq, or your own id as text")
     names: list[Any] = [m.seq for m in cache.path] if isinstance(ref, int) else cache.path_ids
     if ref not in names:
-        raise Refused(f"message {ref!r:.80} is not on the path of session {cache.key.session!r}")
+        named = parse_handle(ref) if isinstance(ref, str) else None
+        meant = f": a text is one of your own ids, {ref!r:.20} as a seq is {named[0]}" if named else ""
+        raise Refused(f"message {ref!r:.80} is not on the path of session {cache.key.session!r}{meant}")
     return len(names) - 1 - names[::-1].index(ref)
 
 
 def up_to(cache: Cache, to: Ref | None, turns: int, messages: int | None = None) -> list[Message]:
     """The messages that stay in a rewind: up to `to`, without the last `messages`, or before the last `turns` human ones."""
-    path = cache.path
+    path = [*cache.path]
     if to is not None:
         stop = place(cache, to) + 1
     elif messages is not None:

@@ -32,7 +32,8 @@ async def decide(
         limits=job.limits,
         reason=job.reason,
         focus=claim.focus,
-        note=claim.note,
+        note=_notes(claim),
+        phases=claim.phases,
         failures=claim.attempts + claim.failures - 1,
     )
     first = await asyncio.to_thread(planning, job.base)
@@ -44,6 +45,13 @@ async def decide(
         return job, first
     second = await asyncio.to_thread(planning, before, least=job.base.covered)
     return (replace(job, base=before, instead=job.base), second) if isinstance(second, Summarise) else (job, first)
+
+
+def _notes(claim: Claim) -> str:
+    """What the host said of its request, after the first lines of what it said of phases before that no generation tells
+    of."""
+    before = claim.phases[:-1] if claim.reason == "phase" else claim.phases
+    return "\n".join(note for note in (*(phase.note for phase in before), claim.note) if note)
 
 
 def unsummarised(record: Compaction) -> bool:

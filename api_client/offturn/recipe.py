@@ -15,25 +15,27 @@ from functools import partial
 from secrets import token_hex
 from typing import Any, TypeAlias
 
+from offturn.ahead import ahead
 from offturn.auditing import settled
 from offturn.doorbell import Doorbell
 from offturn.loading import Job, load
+from offturn.observing import UNOBSERVED, Observer
 from offturn.outlasting import OUTAGE_SECONDS, outlasting
 from offturn.planning import decide
 from offturn.progress import Progress
 from offturn.remote import Remote
 from offturn.stopping import stop
-from offturn.store.errors import StoreFull, StoreUnavailable, UnknownVersion
+from offturn.store.errors import Archived, StoreFull, StoreUnavailable, UnknownVersion
 from offturn.store.replies import Claim, CommitReply, Committed, Finished, Refused
 from offturn.store.sessions import SessionStore
-from offturn.summarise import PAID_IN_VAIN, PaidInSession, Unavailable, Written
+from offturn.summarise import PAID_IN_VAIN, PaidInSession, Unavailable
 from offturn.summarizer import AnySummarizer
-from offturn.writing import Count, Means, priced, uncounted, write
+from offturn.writing import Means, priced, write
 from offturn_config.errors import OffturnError
 from offturn_config.keys import SessionKey
 from offturn_engine.accept import accept
 from offturn_engine.audit import audited
-from offturn_engine.compaction import Compaction
+from offturn_engine.compaction import NO_SECTIONS, Compaction
 from offturn_engine.draft import Candidate
 from offturn_engine.economics import PriceOf, unpriced
 from offturn_engine.errors import UnknownFormat
@@ -54,7 +56,7 @@ from offturn_engine.outcome import (
     finish,
     name,
 )
-from offturn_engine.plan import HEAD_TRIMMED, PruneOnly, Skip, Summarise, widen
+from offturn_engine.plan import HEAD_TRIMMED, PruneOnly, Skip, Summarise, apply, widen
 from offturn_engine.turns import last_unanswered
 
 Work: TypeAlias = Callable[[Claim, Progress], Coroutine[Any, Any, Outcome]]
@@ -81,17 +83,17 @@ async def run(
     hourly: int | None = None,
     prices: PriceOf = unpriced,
     remote: Remote | None = None,
-    count: Count = uncounted,
+    observer: Observer = UNOBSERVED,
 ) -> Outcome:
     """Compact one session if it is due and free.
 
     A result outlasts an outage of a minute. patience: seconds without progress after which the job ends. hourly: automatic
     compactions a session may have an hour. prices: for the account in the record. remote: endpoints for policies that let
-    a provider compact. count: is told the audit of what is committed.
+    a provider compact. observer: is told of each step.
     Raises StoreUnavailable, which leaves the claim to its lease, and StoreFull where nothing could be claimed. An
     unexpected error is raised too, after the session was handed back with a delay.
     """
-    means = Means(summarizer, prices, remote, count)
+    means = Means(summarizer, prices, remote, observer)
     return await claimed(
         key,
         partial(_compact, key, store, means),
@@ -101,6 +103,7 @@ async def run(
         worker_id=worker_id,
         patience=patience,
         hourly=hourly,
+        observer=observer,
     )
 
 
@@ -114,14 +117,18 @@ async def claimed(
     worker_id: str = "",
     patience: float = math.inf,
     hourly: int | None = None,
+    observer: Observer = UNOBSERVED,
 ) -> Outcome:
     """Do this work with a session that is due and free, from claim to finish. Raises as `run` does."""
     try:
-        claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms, worker=worker_id, hourly=hourly)
-    except UnknownVersion as error:  # it stays due, for a worker of the release that wrote it
+        with observer.step("claim"):
+            claim = await store.claim(key, token=token_hex(16), lease_ms=lease_ms, worker=worker_id, hourly=hourly)
+    except (UnknownVersion, Archived) as error:  # it stays due, for a worker that can read it, or bring it back
         return Failed(kind=type(error).__name__, cause="store")
     if not isinstance(claim, Claim):
         return Skipped(reason=type(claim).__name__.lower())
+    observer.claimed(claim)
+    release = partial(_finish, key, store, doorbell, claim, worker_id, observer)
     try:
         outcome = await _while_held(key, store, claim, work, lease_ms, patience)
     except StoreUnavailable:
@@ -132,23 +139,26 @@ async def claimed(
     except asyncio.CancelledError:
         with suppress(OffturnError):  # the lease runs out by itself, and a cancellation must arrive
             outcome = Superseded(reason="cancelled")
-            await asyncio.shield(_finish(key, store, doorbell, claim, outcome, worker_id, seconds=0))
+            await asyncio.shield(release(outcome, seconds=0))
         raise
     except Exception:
         with suppress(OffturnError):
-            await _finish(key, store, doorbell, claim, Failed(kind="bug"), worker_id)
+            await release(Failed(kind="bug"))
         raise
-    await _finish(key, store, doorbell, claim, outcome, worker_id)
+    await release(outcome)
     return outcome
 
 
 async def _compact(key: SessionKey, store: SessionStore, means: Means, claim: Claim, progress: Progress) -> Outcome:
-    job = await load(key, store, claim)
+    step = means.observer.step
+    with step("load"):
+        job = await load(key, store, claim)
     if not isinstance(job, Job):
         return job
     if not job.wanted:
         return Skipped(reason="not_wanted")
-    job, planned = await decide(key, store, claim, job, means.summarizer)
+    with step("plan"):
+        job, planned = await decide(key, store, claim, job, means.summarizer)
     if isinstance(planned, Skip):
         waiting = job.reason == "threshold" and last_unanswered(job.path) is not None
         return _undone(planned.reason, blameless=waiting)
@@ -156,8 +166,13 @@ async def _compact(key: SessionKey, store: SessionStore, means: Means, claim: Cl
         least = -math.inf if planned.grows else None
         return await publish(key, store, claim, job, means, planned.candidate, gain=least)
     paid = PaidInSession(store, key, claim.incarnation, claim.redactions, progress)
-    planned, written = await write(planned, job, means, paid)
-    made = await settled(planned, written, means.summarizer, paid) if isinstance(written, Written) else written
+    async with ahead(partial(apply, planned, NO_SECTIONS)):
+        with step("summarise"):
+            planned, written = await write(planned, job, means, paid)
+    if isinstance(written, Unavailable):
+        return await _without(key, store, claim, job, means, planned, written)
+    with step("apply"):
+        made = await settled(planned, written, means.summarizer, paid)
     if isinstance(made, Unavailable):
         return await _without(key, store, claim, job, means, planned, made)
     candidate, written = made
@@ -202,9 +217,11 @@ async def publish(
 ) -> Outcome:
     """Accept and commit a candidate of this job. gain: the least share of the view it must save; None: the policy's."""
     least = job.policy.size.minimum_gain if gain is None else gain
-    if not candidate.compaction.audit.kinds:
-        candidate = await asyncio.to_thread(audited, candidate)
-    if rejected := await asyncio.to_thread(accept, candidate, minimum_gain=least):
+    with means.observer.step("accept"):
+        if not candidate.compaction.audit.kinds:
+            candidate = await asyncio.to_thread(audited, candidate)
+        rejected = await asyncio.to_thread(accept, candidate, minimum_gain=least)
+    if rejected:
         if rejected.broken:
             return Failed(kind=rejected.reason)
         reason = TOO_DENSE if rejected.reason == TOO_DENSE else NO_GAIN
@@ -220,7 +237,7 @@ async def publish(
             reply = await _commit(key, store, claim, replace(now, base=job.base), means, candidate)
     if not isinstance(reply, Committed):
         return Superseded(reason=reply.why if isinstance(reply, Refused) else "gone")
-    means.count(candidate.compaction.audit)
+    means.observer.committed(candidate.compaction)
     return _published(reply.number, candidate.compaction, fallback)
 
 
@@ -256,7 +273,8 @@ async def _commit(
         claim=claim,
         op=token_hex(16),
     )
-    return await outlasting(commit)
+    with means.observer.step("commit"):
+        return await outlasting(commit)
 
 
 def _published(number: int, record: Compaction, fallback: str) -> Outcome:
@@ -280,7 +298,7 @@ async def _while_held(
 ) -> Outcome:
     """Work while the lease is renewed; a lost lease, and no progress, close whatever is open, a model's stream included."""
     progress = Progress()
-    job = asyncio.create_task(work(claim, progress))
+    job = asyncio.create_task(work(claim, progress), context=progress.variables)
     lease = asyncio.create_task(_renew(key, store, claim, lease_ms))
     stalled = asyncio.create_task(progress.stalled(patience))
     try:
@@ -311,8 +329,9 @@ async def _finish(
     store: SessionStore,
     doorbell: Doorbell,
     claim: Claim,
-    outcome: Outcome,
     worker_id: str,
+    observer: Observer,
+    outcome: Outcome,
     *,
     seconds: float = OUTAGE_SECONDS,
 ) -> None:
@@ -324,7 +343,8 @@ async def _finish(
         backoff_ms=_backoff(outcome, claim),
         detail=_detail(outcome, worker_id),
     )
-    finished = await outlasting(release, seconds=seconds)  # a second one is refused: the claim is gone
+    with observer.step("finish"):
+        finished = await outlasting(release, seconds=seconds)  # a second one is refused: the claim is gone
     if isinstance(finished, Finished) and finished.ring:
         with suppress(OffturnError):  # the session is due: every worker's sweep rings again
             await doorbell.ring(key, finished.request_no)

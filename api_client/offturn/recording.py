@@ -11,7 +11,7 @@ from offturn.entries import Prepared
 from offturn.errors import Behind, Conflict, InvalidMessage, Moved
 from offturn.learning import Seen
 from offturn.outbox import Batch
-from offturn.room import session_full
+from offturn.room import no_room
 from offturn.store.errors import torn
 from offturn.store.replies import (
     BehindLog,
@@ -137,7 +137,7 @@ def refusal(key: SessionKey, reply: RecordReply, batch: Prepared) -> Exception:
         case Torn(held=held, length=length):
             return torn(key.session, held, length)
         case Overfull():
-            return session_full(key, reply)
+            return no_room(key, reply)
         case _:
             return Conflict("the session was purged or expired while this handle was open; nothing was written")
 

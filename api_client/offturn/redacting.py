@@ -11,10 +11,11 @@ from offturn.deadline import holding, one_call
 from offturn.errors import Conflict, InvalidSetting, Refused
 from offturn.handle import Handle
 from offturn.links import Links
+from offturn.packing import unpack
 from offturn.paths import Ref
 from offturn.store.entries import Redaction, Tombstone
 from offturn.store.errors import NotConfirmed, StoreFault
-from offturn.store.replies import Meta, PathMoved, Purged, Redacted, RedactReply
+from offturn.store.replies import Meta, PathMoved, Purged, Redacted, RedactReply, StillPacked
 from offturn.written import redacted
 from offturn_engine.messages import Message
 from offturn_engine.ranges import contains, normalise
@@ -61,9 +62,12 @@ class Redacting(Handle):
                 seqs = _named(cache, wanted, author)
                 left = await asyncio.to_thread(_left, cache, seqs)
                 reply = await self._redacted(links, cache, left, reason)
-                if not isinstance(reply, PathMoved):
+                if isinstance(reply, StillPacked):
+                    await unpack(links.store, self.key, cache.live, down_to=min(message.seq for message in left))
+                elif isinstance(reply, PathMoved):
+                    await cache.refresh()
+                else:
                     break
-                await cache.refresh()
             else:
                 raise Conflict(BUSY)
             if not isinstance(reply, Redacted):
@@ -83,21 +87,29 @@ class Redacting(Handle):
         It returns when the server's replicas have it. Raises StoreUnavailable where one does not confirm that: then the
         primary has it, make the same call again.
         """
+        links = await self._connector.links()
         try:
+            with one_call(links.timeout):
+                stub = await links.store.stub(self.key)
+                if stub is not None:  # it goes as it is, nobody waits for the archive
+                    async with holding(self._lock, links.timeout):
+                        return await self._purged(links, stub.incarnation)
             async with self._open(fresh=True) as (links, cache):
                 # Else a tombstone's, where a purge was not confirmed.
                 await self._purged(links, cache.incarnation or cache.next_incarnation - 1)
         except StoreFault:  # what cannot be read, or is not all there, can be deleted
-            links = await self._connector.links()
             with one_call(links.timeout):
                 async with holding(self._lock, links.timeout):
                     await self._purged(links, await links.store.life(self.key))
 
     async def _purged(self, links: Links, incarnation: int) -> None:
+        said_before = self._outbox.waiting  # delivered later, it would begin a new life of the session
         reply = await self._once(lambda _: links.store.purge(self.key, incarnation=incarnation))
         self._cache = self._last = None
         self._unsure.forget()
         if isinstance(reply, Purged):
+            for batch in said_before:
+                self._outbox.drop(batch)
             await self._confirmed(links, reply.replicas)
 
     async def _redacted(self, links: Links, cache: Cache, left: Sequence[Message], reason: str) -> RedactReply:
@@ -167,7 +179,7 @@ def _named(cache: Cache, wanted: Iterable[Ref], author: str | None) -> list[int]
 
 def _left(cache: Cache, seqs: Sequence[int]) -> list[Message]:
     """What stays of these messages; nothing of those that are redacted already."""
-    old = [cache.log[seq] for seq in seqs if cache.forms[seq].was is None]
+    old = [cache.log[seq] for seq in seqs if seq not in cache.tombstones]
     kept = ((m, cache.fmt.parse(cache.fmt.redacted(m.raw), index=m.seq, origin=m.origin)) for m in old)
     return [new.placed(m.seq, m.at) for m, new in kept]
 
@@ -179,7 +191,7 @@ def _tombstones(cache: Cache, left: Sequence[Message], reason: str) -> tuple[lis
         seq = new.seq
         if contains(shown, seq):
             tokens += cache.log[seq].tokens - new.tokens
-        redaction = Redaction(reason=reason, size=cache.forms[seq].size)
+        redaction = Redaction(reason=reason, size=cache.form(seq).size)
         made.append(
             Tombstone.of(
                 seq, new.raw, origin=new.origin, tokens=new.tokens, host_id=cache.ids[seq], redaction=redaction

@@ -21,10 +21,11 @@ from offturn_engine.formats.openai_chat import OpenAIChat
 from offturn_engine.formats.openai_responses import OpenAIResponses
 from offturn_engine.formats.responses import items
 from offturn_engine.invariants import legal_cut_points
+from offturn_engine.plain import Item
 from offturn_engine.plan import Summarise
 from offturn_engine.ranges import contains
 from offturn_engine.remote import RemoteReply, RemoteRequest
-from offturn_engine.render import Item, render
+from offturn_engine.render import render
 from offturn_engine.turns import answers
 
 PROVIDERS: dict[str, tuple[str, tuple[str, ...]]] = {

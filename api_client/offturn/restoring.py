@@ -6,9 +6,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from offturn.entries import entry_of
+from offturn.needed import common
 from offturn.outbox import MAX_BYTES, MAX_MESSAGES
 from offturn.recording import levels
-from offturn.store.entries import data_of
 from offturn.store.replies import BehindLog, NewEntry, Recorded, Snapshot, Unexpected
 from offturn_engine.chain import EMPTY, chain
 from offturn_engine.ranges import Ranges
@@ -78,20 +78,19 @@ def _missing(cache: Cache, found: Snapshot) -> list[NewEntry]:
         cache.partial
         or incarnation != cache.incarnation
         or length >= len(cache.log)
+        or common(cache.absent, ((length, len(cache.log)),))
         or len(cache.log) - length > MAX_MESSAGES
     ):
         return []
     path = _path(cache)
     if (meta.path if meta else ()) != _before(path, length) or not _ends_with(path, length, len(cache.log)):
         return []
-    before = meta.chain if meta else EMPTY
-    if before != (cache.hashes[length - 1] if length else EMPTY):
-        return []
+    before = meta.chain if meta else EMPTY  # which the hashes below prove to be of the same messages
     known = zip(cache.log[length:], cache.ids[length:], strict=True)
     missing = [entry_of(message, host_id) for message, host_id in known]
     if chain((entry.digest for entry in missing), before) != cache.chain:  # redacted, or another release's digests
         return []
-    return missing if sum(len(data_of(entry.envelope)) for entry in missing) <= MAX_BYTES else []
+    return missing if sum(len(entry.envelope) for entry in missing) <= MAX_BYTES else []
 
 
 def _path(cache: Cache) -> Ranges:

@@ -19,7 +19,6 @@ from offturn.entries import listed, prepare
 from offturn.errors import Conflict, InvalidSetting, Refused, StoreFull, StoreUnavailable
 from offturn.explaining import explain
 from offturn.holding import checked_hold
-from offturn.mirroring import Mirroring
 from offturn.overflow import Overflow, unrecognised
 from offturn.paths import Ref
 from offturn.pinning import Pinning
@@ -27,8 +26,11 @@ from offturn.recalling import Recalling
 from offturn.redacting import Redacting
 from offturn.showing import require_room
 from offturn.shrinking import count_of
+from offturn.store.pausing import Pauses
 from offturn.store.replies import Gone, RolledBack
 from offturn.ticket import Ticket
+from offturn.tracing import traced
+from offturn.turning import Turning
 from offturn.view import Options, View
 from offturn.written import rolled_back
 from offturn_engine.fates import Fate, lineage
@@ -41,7 +43,7 @@ OPEN = "a tool group is open: covered up to the last closed one"
 LONGEST_NOTE = 4_000  # characters of a note or focus
 
 
-class Session(Mirroring, Redacting, Recalling, Pinning):
+class Session(Turning, Redacting, Recalling, Pinning):
     """A handle, from `CompactionClient.session`; cheap, one per session and process. Its calls run one after the other.
 
     Before each model call: `record` what is new and send what `view` gives, or give your own list to `mirror` and send
@@ -68,6 +70,7 @@ class Session(Mirroring, Redacting, Recalling, Pinning):
     was kept.
     """
 
+    @traced("offturn.view")
     async def view(
         self,
         *,
@@ -116,6 +119,7 @@ class Session(Mirroring, Redacting, Recalling, Pinning):
             view = await self._view_away(error, options)
         return await self._with_media(view)
 
+    @traced("offturn.overflow")
     async def overflow(self, error_or_response: Any, *, sent: View, pending: object = ()) -> View:
         """A smaller view, after the provider said that `sent` was too long: send that instead.
 
@@ -153,6 +157,7 @@ class Session(Mirroring, Redacting, Recalling, Pinning):
         self._shrinking.made(view)
         return await self._with_media(view)
 
+    @traced("offturn.phase_done")
     async def phase_done(
         self, note: str = "", *, history: Sequence[Any] | None = None, usage: Any = None, focus: str | None = None
     ) -> Ticket:
@@ -169,6 +174,7 @@ class Session(Mirroring, Redacting, Recalling, Pinning):
                 await self.record([], usage=usage)
             return await self._request("phase", focus, note)
 
+    @traced("offturn.request")
     async def request(self, reason: str = "manual", *, focus: str | None = None) -> Ticket:
         """Ask for a compaction. The ticket tells what becomes of it.
 
@@ -196,12 +202,16 @@ class Session(Mirroring, Redacting, Recalling, Pinning):
                 lambda op: links.store.rollback(self.key, op=op, incarnation=incarnation, target=generation)
             )
             if not isinstance(reply, RolledBack):
-                raise Refused(f"generation {generation} cannot be put in force: choose one of {cache.kept}")
+                raise Refused(
+                    f"generation {generation} cannot be put in force: messages it covers were taken back or replaced since; "
+                    f"choose another of {cache.kept} (0, the transcript, always can be)"
+                )
             rolled_back(cache, reply, generation)
 
     async def explain(self, ref_or_text: Ref) -> list[Fate]:
         """What became of messages in the view in force: verbatim, edited, cleared, summarised, omitted or redacted, by
-        which rule of which generation, and since when. One `Fate` for each part, in the order of the log.
+        which rule of which generation, and since when. One `Fate` for each part, in the order of the log; the first one
+        of a message also says what became of each fact that the ledger took from it.
 
         ref_or_text: a seq, a handle such as `m181` or `m181.2`, one of your own ids, or a text: then every part of the
         log that holds it, whatever its case and line breaks; those that the session no longer shows say so.
@@ -213,13 +223,24 @@ class Session(Mirroring, Redacting, Recalling, Pinning):
 
     async def status(self) -> inspecting.Status:
         """Sizes, generations in force and current, and whether work is due. Raises Refused where nothing is recorded."""
+        async with self._open(fresh=True) as (links, cache):
+            return inspecting.status(cache, await Pauses(links.redis).known())
+
+    async def place(self) -> inspecting.Place | None:
+        """Where the session is now, by which a host tells whether another process moved it; None where nothing is recorded."""
         async with self._open(fresh=True) as (_, cache):
-            return inspecting.status(cache)
+            return inspecting.place(cache.meta)
 
     async def generations(self) -> list[inspecting.Generation]:
         """The generations kept, oldest first; 0, the raw transcript, is always there and not listed."""
         async with self._open(fresh=True) as (_, cache):
-            return inspecting.generations(cache, await cache.records())
+            known, meta, path = await cache.records(), cache.meta, cache.path
+        # Outside of the handle's turn: of a long session this takes a second.
+        records = await asyncio.to_thread(inspecting.audited, known, path, cache.fmt)
+        for number, record in records.items():
+            if record is not known[number] and (number, record.nonce) in cache.generations:
+                cache.keep(record)
+        return inspecting.generations(meta, records)
 
     async def events(self, after: str | None = None, *, limit: int = 1_000) -> list[inspecting.Event]:
         """What happened to the session, oldest first: names, numbers and sizes, never content.
@@ -229,7 +250,11 @@ class Session(Mirroring, Redacting, Recalling, Pinning):
         """
         _check_page(after, limit)
         links = await self._connector.links()
-        return await links.store.events(self.key, after=after, limit=limit)
+        found = await links.store.events(self.key, after=after, limit=limit)
+        if not found and await links.store.stub(self.key):
+            await links.store.meta(self.key)  # which waits until it is brought back
+            found = await links.store.events(self.key, after=after, limit=limit)
+        return found
 
     async def _request(self, reason: str, focus: str | None, note: str) -> Ticket:
         if reason not in REASONS:

@@ -11,6 +11,7 @@ from secrets import token_hex
 from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.errors import Refused
+from offturn.filling import path_for, path_to_shorten, whole_path
 from offturn.framing import frame_of, keep_frame
 from offturn.remote import usable
 from offturn.request_options import provider_options, provider_warnings, sets_breakpoints
@@ -26,11 +27,13 @@ from offturn_engine.formats.base import Format
 from offturn_engine.frame import framed, led
 from offturn_engine.groups import group_is_open
 from offturn_engine.handles import handle
-from offturn_engine.messages import Message, RawMessage
+from offturn_engine.messages import RawMessage
 from offturn_engine.notes import SYSTEM_NOTE, with_note
+from offturn_engine.path import Path
 from offturn_engine.pins import GAVE_WAY as PINS_GAVE_WAY
 from offturn_engine.pins import missing
 from offturn_engine.plan import emergency
+from offturn_engine.ranges import length, place_of
 from offturn_engine.render import Rendering, is_system, render
 from offturn_engine.tokens import Calibration, estimate_text
 
@@ -104,10 +107,10 @@ def calibration(cache: Cache, config: SessionConfig, options: Options) -> Calibr
 async def show(cache: Cache, config: SessionConfig, options: Options, *, offline: bool = False) -> View:
     """The view of what the cache holds; `offline`: without a store to write to.
 
-    Raises CannotFit, InvalidPolicy, and Refused for a generation not kept.
+    Raises CannotFit, InvalidPolicy, Refused for a generation not kept, and LookAgain.
     """
     space = room(config, calibration(cache, config, options), cache.fmt, options)
-    if options.generation is None and not offline and _may_adopt(cache, config):
+    if options.generation is None and not offline and await _may_adopt(cache, config):
         with suppress(StoreFull):  # what is in force is still a view
             await _adopt(cache)
     shadow = config.adopt == "never"
@@ -117,14 +120,17 @@ async def show(cache: Cache, config: SessionConfig, options: Options, *, offline
     if own and options.urgent:
         await _relieve(cache, space, options)
     gave_way: tuple[str, ...] = ()
+    cache.settled = True
     while True:
         chosen = options.generation
         shown = await (cache.pointed("adopted") if chosen is None else cache.generation(chosen))
-        rendering = _seen(cache, shown, options)
-        if rendering.tokens + _apart(shown, options) <= space.messages or not cache.path:
+        path = await _path(cache, shown, config)
+        rendering = _seen(cache, path, shown, options)
+        if rendering.tokens + _apart(shown, options) <= space.messages or cache.is_empty:
             break
+        cache.settled = False
         if not tries:
-            shown, rendering = await _passing(cache, shown, space, options)
+            shown, path, rendering = await _passing(cache, shown, space, options)
             if chosen is not None:
                 gave_way += (GAVE_WAY.format(chosen),)
             elif shadow:
@@ -142,10 +148,10 @@ async def show(cache: Cache, config: SessionConfig, options: Options, *, offline
     if own:
         await keep_frame(cache, config, options)
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)
-    asked, unmet = provider_options(space.config, cache.path), provider_warnings(config)
+    asked, unmet = provider_options(space.config, path), provider_warnings(config)
     opaque, fallen = usable(shown, rendering.items, config)
     at = next((i for i, item in enumerate(rendering.items) if item.kind == "summary"), 0)
-    warnings = (*view.warnings, *unmet, *fallen, *gave_way, *_unpinned(cache, shown))
+    warnings = (*view.warnings, *unmet, *fallen, *gave_way, *_unpinned(path, shown))
     return replace(view, request_options=asked, opaque=opaque, opaque_at=at, warnings=warnings)
 
 
@@ -176,6 +182,8 @@ def build(
         warnings.append(f"{rendering.closed} tool calls without a recorded result were closed in this view")
     if rendering.pending:
         warnings.append(f"{rendering.pending} tool calls are waiting for their results")
+    tail = next((i for i, item in enumerate(rendering.items) if item.seq >= shown.seen), len(rendering.items))
+    path = meta.path if meta else ()
     emergency_view = shown.provisional and shown.reason == "overflow"
     identity = f"{meta.incarnation}.{meta.revision[0]}.{meta.revision[1]}.{meta.log_len}" if meta else "0"
     return View(
@@ -183,11 +191,12 @@ def build(
         system=with_note(options.system, shown.system_note),
         format=fmt.name,
         generation=shown.number,
-        path=meta.path if meta else (),
+        path=path,
         kind="emergency" if emergency_view else ("raw" if shown.number == 0 else "compacted"),
         tokens=space.calibration.real(rendering.tokens + noted),
         limit=space.limit,
-        tail_from=next((i for i, item in enumerate(rendering.items) if item.seq >= shown.seen), len(rendering.items)),
+        tail_from=tail,
+        tail_at=place_of(path, rendering.items[tail].seq) if tail < len(rendering.items) else length(path),
         tail_edits=len(shown.edits),
         warnings=tuple(warnings),
         id=identity,
@@ -198,9 +207,7 @@ def build(
     )
 
 
-def give_way(
-    path: list[Message], base: Compaction, fmt: Format, space: Room, lead: tuple[RawMessage, ...]
-) -> Candidate:
+def give_way(path: Path, base: Compaction, fmt: Format, space: Room, lead: tuple[RawMessage, ...]) -> Candidate:
     """The emergency candidate that fits with this lead. Raises CannotFit, in real tokens."""
     note = NOTE_ROOM if space.config.policy.after.system_note or base.system_note else 0
     raw = render(path, base, fmt)
@@ -214,18 +221,30 @@ def give_way(
         raise space.too_large(tokens, system=bool(lead) or any(is_system(m.raw) for m in path)) from None
 
 
-def _unpinned(cache: Cache, shown: Compaction) -> tuple[str, ...]:
+async def _path(cache: Cache, shown: Compaction, config: SessionConfig) -> Path:
+    """The path as far as this view needs it; clearing at the provider is asked for by all the tools that were called."""
+    if config.policy.remote.provider_edits:
+        return await whole_path(cache)
+    return await path_for(cache, shown)
+
+
+def _unpinned(path: Path, shown: Compaction) -> tuple[str, ...]:
     """What is said of pinned messages that the view does not show as they are."""
-    gone = [handle(seq) for seq in missing(cache.path, shown)]
+    gone = [handle(seq) for seq in missing(path, shown)]
     if not gone:
         return ()
     names = ", ".join(gone[:NAMED]) + (f" and {len(gone) - NAMED} more" if len(gone) > NAMED else "")
     return ((PINS_NO_ROOM if PINS_GAVE_WAY in shown.concessions else PINS_NOT_YET).format(names),)
 
 
-def _seen(cache: Cache, shown: Compaction, options: Options) -> Rendering:
-    """What goes out as messages."""
-    return framed(cache.path, shown, cache.fmt, frame_of(options))
+def _seen(cache: Cache, path: Path, shown: Compaction, options: Options) -> Rendering:
+    """What goes out as messages; `path` is what this generation needs of it."""
+    frame = frame_of(options)
+    if frame.lead:  # the host's own, which it may change
+        return framed(path, shown, cache.fmt, frame)
+    place = cache.place
+    of = None if place is None else (place, frame.system is None)
+    return cache.rendered.get(of, shown, lambda: framed(path, shown, cache.fmt, frame))
 
 
 def _apart(shown: Compaction, options: Options) -> int:
@@ -234,11 +253,13 @@ def _apart(shown: Compaction, options: Options) -> int:
     return 0 if given is None or with_note(given, shown.system_note) == given else estimate_text(shown.system_note)
 
 
-def _may_adopt(cache: Cache, config: SessionConfig) -> bool:
+async def _may_adopt(cache: Cache, config: SessionConfig) -> bool:
     """Not inside a tool group; with `adopt="turn"` only while a human's message waits for its first answer."""
-    meta, path = cache.meta, cache.path
+    meta = cache.meta
     if meta is None or meta.adopted == meta.current or config.adopt == "never":
         return False
+    current = await cache.pointed("current")
+    path = await (path_for(cache, current) if config.adopt == "group" else whole_path(cache))
     if group_is_open(path):
         return False
     said = next((m.origin for m in reversed(path) if m.origin in ("human", "assistant", "tool")), None)
@@ -258,26 +279,25 @@ async def _adopt(cache: Cache) -> bool:
     return isinstance(reply, Adopted)
 
 
-async def _passing(cache: Cache, base: Compaction, space: Room, options: Options) -> tuple[Compaction, Rendering]:
+async def _passing(cache: Cache, base: Compaction, space: Room, options: Options) -> tuple[Compaction, Path, Rendering]:
     """A view that fits this call only: nothing is committed, the generation in force stays."""
-    made = await asyncio.to_thread(give_way, cache.path, base, cache.fmt, space, options.lead)
+    path = await path_to_shorten(cache, base)
+    made = await asyncio.to_thread(give_way, path, base, cache.fmt, space, options.lead)
     record = made.compaction.model_copy(update={"number": base.number})
     cache.passing.append(record)
-    return record, _seen(cache, record, options)
+    return record, path, _seen(cache, path, record, options)
 
 
 async def _relieve(cache: Cache, space: Room, options: Options) -> None:
     """At the hard level, with nothing coming: a provisional generation, if that makes the view smaller."""
     with suppress(CannotFit, Refused, StoreFull):  # then what is in force has to do, if it fits
-        before = render(cache.path, await cache.pointed("current"), cache.fmt).tokens
+        before = render(await whole_path(cache), await cache.pointed("current"), cache.fmt).tokens
         made = await _emergency(cache, space, options)
         if made.rendering.tokens < before:
             await _publish(cache, made)
 
 
-def _accepted(
-    path: list[Message], base: Compaction, fmt: Format, space: Room, lead: tuple[RawMessage, ...]
-) -> Candidate:
+def _accepted(path: Path, base: Compaction, fmt: Format, space: Room, lead: tuple[RawMessage, ...]) -> Candidate:
     """What gave way, fit to be committed. It gains what the request needed, so that no other gain is asked for."""
     candidate = give_way(path, base, fmt, space, lead)
     if rejected := accept(candidate, minimum_gain=-math.inf):
@@ -288,8 +308,8 @@ def _accepted(
 
 async def _emergency(cache: Cache, space: Room, options: Options) -> Candidate:
     """What is smaller than the current generation and fits now. Raises CannotFit, and Refused for a bug of ours."""
-    base = await cache.pointed("current")
-    return await asyncio.to_thread(_accepted, cache.path, base, cache.fmt, space, options.lead)
+    base, path = await cache.pointed("current"), await whole_path(cache)
+    return await asyncio.to_thread(_accepted, path, base, cache.fmt, space, options.lead)
 
 
 async def _publish(cache: Cache, made: Candidate) -> None:

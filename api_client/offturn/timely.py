@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import Context
-from typing import Any
+from typing import Any, cast
 
 from redis.asyncio import Redis
 from redis.exceptions import AuthenticationError, AuthorizationError, ReadOnlyError
@@ -51,10 +51,10 @@ class Timely:
         return reply
 
     def pipeline(self, **options: Any) -> Any:
-        """As Redis.pipeline; each reply has the socket's deadline."""
+        """As Redis.pipeline, for commands that are sent together; each reply has the whole time."""
         if self._closed:
             raise Closed(CLOSED)
-        return self._redis.pipeline(**options)
+        return _Pipe(self._redis.pipeline(**options), self._timeout)
 
     async def close(self) -> None:
         """Refuse what comes from now on."""
@@ -80,6 +80,19 @@ class Timely:
             if self._away:
                 await asyncio.sleep(delay)
                 delay = min(2 * delay, LONGEST_SECONDS)
+
+
+class _Pipe:
+    def __init__(self, pipe: Any, timeout: float) -> None:
+        self._pipe = pipe
+        self._timeout = timeout
+
+    def execute_command(self, *args: Any, **options: Any) -> Any:
+        return self._pipe.execute_command(*args, **options)
+
+    async def execute(self, **options: Any) -> list[Any]:
+        async with waiting(self._timeout * max(1, len(self._pipe))):
+            return cast("list[Any]", await self._pipe.execute(**options))
 
 
 def _unanswered(error: Exception) -> bool:

@@ -45,7 +45,7 @@ class Options:
     most: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: see `copying`
 class View:
     """Messages ready to send, and what is known about them.
 
@@ -60,8 +60,10 @@ class View:
     is tried with the store again. behind: the host's list is a strict prefix of the session's
     tokens: estimate of the whole request (system and tools included), calibrated; limit: what it may be
     prefix: leading messages that are the same as in the view before (per handle)
-    tail_from: index of the first message recorded after the generation was planned
+    tail_from: index of the first message recorded after the generation was planned; tail_at: its place on the path, so the
+    index in a host's own list of all of it
     tail_edits: recorded edits among the shown messages
+    held: seconds that this call waited for a compaction, where `hold` was given
     warnings: sentences without content
     """
 
@@ -77,7 +79,9 @@ class View:
     limit: int
     prefix: int = 0
     tail_from: int = 0
+    tail_at: int = 0
     tail_edits: int = 0
+    held: float = field(default=0.0, compare=False)
     warnings: tuple[str, ...] = ()
     id: str = ""
     request_options: Mapping[str, Json] = field(default_factory=dict)  # what the policy asks of the provider

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from offturn.asking import Paid
 from offturn.loading import Job
+from offturn.observing import Observer
 from offturn.own_model import by_own_model
 from offturn.remote import Remote, aligned, asks, request
 from offturn.summarise import Unavailable, Written, summarise
 from offturn.summarizer import AnySummarizer, Extractive
 from offturn_config.errors import InvalidSetting
-from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Audit, Economics
+from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Economics
 from offturn_engine.draft import Candidate
 from offturn_engine.economics import PriceOf, account
 from offturn_engine.errors import SummarizerError
 from offturn_engine.plan import Summarise
 from offturn_engine.render import render
-
-Count: TypeAlias = Callable[[Audit], None]
-"""Is told what became of the facts of each generation that was committed: numbers, no content."""
-
-
-def uncounted(_: Audit) -> None:
-    """Nobody counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +28,7 @@ class Means:
     summarizer: AnySummarizer
     prices: PriceOf
     remote: Remote | None
-    count: Count = uncounted
+    observer: Observer
 
 
 async def write(planned: Summarise, job: Job, means: Means, paid: Paid) -> tuple[Summarise, Written | Unavailable]:

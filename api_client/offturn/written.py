@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from offturn.cache import REREAD, Cache, Unread
 from offturn.config import SessionConfig
+from offturn.copying import changed
 from offturn.entries import Prepared
 from offturn.paths import Move
 from offturn.store.replies import Recorded, Redacted, RolledBack, Undone
 from offturn_engine.chain import link
-from offturn_engine.match import Form
 from offturn_engine.messages import Message
 from offturn_engine.ranges import ranges_of, union
 
@@ -22,7 +22,8 @@ from offturn_engine.ranges import ranges_of, union
 def recorded(cache: Cache, reply: Recorded, batch: Prepared, calibration: str | None) -> None:
     """`stale` afterwards: the session is new, or others have changed it too, so that `refresh` has to tell."""
     cache.stale = True
-    cache.seen = union(cache.seen, ranges_of(reply.seqs))
+    all_new = len(reply.seqs) == reply.length - reply.first_seq
+    cache.seen = union(cache.seen, ((reply.first_seq, reply.length),) if all_new else ranges_of(reply.seqs))
     if reply.incarnation != (cache.incarnation or cache.next_incarnation):
         return
     cache.incarnation = reply.incarnation
@@ -38,7 +39,7 @@ def recorded(cache: Cache, reply: Recorded, batch: Prepared, calibration: str | 
     if meta is None or (reply.current, reply.epoch) != (meta.current, meta.epoch):
         return
     cache.stale = False
-    cache.meta = replace(
+    cache.meta = changed(
         meta,
         revision=reply.revision,
         path=reply.path,
@@ -88,8 +89,9 @@ def redacted(cache: Cache, reply: Redacted, left: Sequence[Message]) -> None:
         return
     cache.redactions = REREAD
     for message in left:
+        cache.tombstones[message.seq] = cache.form(message.seq).size
         cache.log[message.seq] = message
-        cache.forms[message.seq] = Form(message.raw, cache.fmt, was=cache.forms[message.seq].size)
+        del cache.forms[message.seq]
     cache.passing.clear()
     for number, nonce in list(cache.generations):
         if number not in (reply.current, reply.adopted):

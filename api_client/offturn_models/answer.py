@@ -56,8 +56,9 @@ async def answer(
     `sdk` is the package `stream` imports; `finishes` maps the provider's finish words; an unknown one counts as `length`:
     not a complete answer.
     """
-    # In a thread: the first import takes seconds, and a worker has leases to renew meanwhile.
-    await asyncio.to_thread(importlib.import_module, sdk)
+    # In a thread: the first import takes seconds, and a worker has leases to renew meanwhile. Not `to_thread`: in a worker
+    # that waits for the turn of what jobs compute, and an SDK that is there already has no need of it.
+    await asyncio.get_running_loop().run_in_executor(None, importlib.import_module, sdk)
     draft, started = Draft(room=ROOM + most_tokens * LONGEST_TOKEN), time.monotonic()
     raised: Exception | None = None
     try:

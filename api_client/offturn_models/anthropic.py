@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from offturn_engine.summary import SummaryRequest
 
 from .answer import Draft, count
-from .endpoint import CONNECT_SECONDS
+from .endpoint import CONNECT_SECONDS, trusted
 from .model import Model
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ class Anthropic(Model):
                 draft.events += 1
                 _read(event, draft)
 
+    def load(self) -> None:
+        _ = self._client().messages  # modules of their own, which the SDK imports at their first use
+
     async def retrieve_facts(self) -> Any:
         async with self._client() as client:
             return await client.models.retrieve(self.name)
@@ -70,7 +73,7 @@ class Anthropic(Model):
             timeout=timeout,
             max_retries=0,
             # A transcript goes to the address that was configured, and nowhere else.
-            http_client=DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
+            http_client=DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False, verify=trusted()),
             open_telemetry={},  # given, even empty, it keeps the environment from putting content into spans
         )
 

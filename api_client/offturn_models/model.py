@@ -65,6 +65,10 @@ class Model(ABC):
             finishes=self.finishes,
         )
 
+    @abstractmethod
+    def load(self) -> None:
+        """Load what the first call would: a second of the processor's time, for a thread. Raises what an import does."""
+
     @property
     def at_provider(self) -> bool:
         """At the provider's public address, not at a compatible server's."""

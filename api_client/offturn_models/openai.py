@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from offturn_engine.summary import SummaryRequest
 
 from .answer import Draft, count
-from .endpoint import CONNECT_SECONDS
+from .endpoint import CONNECT_SECONDS, trusted
 from .model import DEFAULT_TIMEOUT, DEFAULT_WINDOW, Model
 
 if TYPE_CHECKING:
@@ -58,6 +58,9 @@ class OpenAI(Model):
                 draft.events += 1
                 _read(chunk, draft)
 
+    def load(self) -> None:
+        _ = self._client().chat.completions  # modules of their own, which the SDK imports at their first use
+
     async def retrieve_facts(self) -> Any:
         async with self._client() as client:
             return await client.models.retrieve(self.name)
@@ -76,7 +79,7 @@ class OpenAI(Model):
             timeout=timeout,
             max_retries=0,
             # A transcript goes to the address that was configured, and nowhere else.
-            http_client=DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
+            http_client=DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False, verify=trusted()),
         )
 
 

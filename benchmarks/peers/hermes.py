@@ -141,16 +141,16 @@ def _row(case: Case, theirs: dict[str, Any], more: list[Any], summary: int) -> R
         cut=theirs["messages"] - theirs["tail"],
         after=theirs["tokens_after"],
         again=theirs["second_tokens_after"],
-        our_head=cut and cut.head,
-        our_cut=cut and cut.tail,
-        our_after=cut and cut.after,
+        our_head=None if cut is None else cut.head,
+        our_cut=None if cut is None else cut.tail,
+        our_after=None if cut is None else cut.after,
         our_again=again,
     )
 
 
 def driven_histories(python: Path, wanted: Sequence[tuple[int, int]]) -> tuple[list[list[Any]], int]:
     """The driver's own histories for (messages, seed), and the characters of its summary."""
-    command = [python, Path(__file__).with_name("in_venv.py"), DRIVER, json.dumps(wanted)]
+    command: list[str | Path] = [python, Path(__file__).with_name("in_venv.py"), DRIVER, json.dumps(wanted)]
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return found["histories"], found["summary"]
 
@@ -160,7 +160,18 @@ def driven(python: Path, case: Case) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         given, told = Path(folder) / "history.json", Path(folder) / "report.json"
         given.write_text(json.dumps(case.messages), encoding="utf-8")
-        command = [python, DRIVER, "--file", given, "--ctx", str(case.window), "--reps", "1", "--json", told]
+        command: list[str | Path] = [
+            python,
+            DRIVER,
+            "--file",
+            given,
+            "--ctx",
+            str(case.window),
+            "--reps",
+            "1",
+            "--json",
+            told,
+        ]
         subprocess.run(command, check=True, capture_output=True)
         [report] = json.loads(told.read_text(encoding="utf-8"))
     return dict(report)

@@ -2,8 +2,8 @@
 
     python -m benchmarks.retention [--quick]
 
-Needs a package index the first time (`.venv-bench`), and ../shared/transcripts for what is recorded. The last line
-tells how many of the bars are reached; exit 1 where one is not. `--quick` takes fewer seeds and transcripts.
+Needs a package index the first time (for what is compared with), and ../shared/transcripts for what is recorded. The last
+line tells how many of the bars are reached; exit 1 where one is not. `--quick` takes fewer seeds and transcripts.
 """
 
 from __future__ import annotations
@@ -11,27 +11,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
-from benchmarks.retention import generations, kit, presets, side_constraints
+from benchmarks.retention import generations, kit, side_constraints
+from benchmarks.retention.bars import Bars, span
+from benchmarks.retention.environments import NotInstalled
+from benchmarks.retention.equal import equal_tokens, nothing_chosen
+from benchmarks.retention.judges import other_judges
 
 TUNED_KIT, REPORTED_KIT = range(1001, 1013), range(1, 13)
-TUNED, REPORTED = range(501, 504), range(601, 607)
-RECORDED = (("cc_episodic_long.jsonl", 701), ("cc_share_general-tool-calls.jsonl", 702))
-SHARES = (0.06, 0.10)
-ROUNDS = 3
 SEED = 31
-
-
-@dataclass(slots=True)
-class Bars:
-    """The bars of the issue, as they are met."""
-
-    reached: list[bool] = field(default_factory=list)
-
-    def line(self, held: bool, text: str) -> str:
-        self.reached.append(held)
-        return f"  {'reached' if held else 'MISSED '}  {text}"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -40,9 +28,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="fewer seeds and transcripts")
     quick = parser.parse_args(arguments).quick
     bars = Bars()
-    for part in (kit_corpus, kit_seeded, fifteen, ten_generations, equal_tokens):
-        for line in part(bars, quick):
-            print(line, flush=True)
+    for part in (kit_corpus, kit_seeded, fifteen, ten_generations, equal_tokens, nothing_chosen, other_judges):
+        try:
+            for line in part(bars, quick):
+                print(line, flush=True)
+        except NotInstalled as why:
+            print(bars.line(False, f"{part.__name__} was not measured: {why}"), flush=True)
     print(f"{sum(bars.reached)} of {len(bars.reached)} reached")
     return 0 if all(bars.reached) else 1
 
@@ -50,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
 def kit_corpus(bars: Bars, quick: bool) -> Iterator[str]:
     """The kit's generated corpus, with and without the types it writes before planted sentences."""
     yield f"{kit.PACKAGES[0]}, generated corpus, {kit.ROUNDS} rounds, survival after the last; no model"
-    yield f"  seeds used while tuning {_span(TUNED_KIT)}, reported {_span(REPORTED_KIT)}"
+    yield f"  seeds used while tuning {span(TUNED_KIT)}, reported {span(REPORTED_KIT)}"
     reported: dict[float, float] = {}
     for cap in (0.2, 0.3):
         for told, seeds in (("tuned", TUNED_KIT), ("reported", REPORTED_KIT)):
@@ -122,48 +113,6 @@ def ten_generations(bars: Bars, quick: bool) -> Iterator[str]:
             lost == 0, f"lost {lost}, by handle only {made[-1].recoverable} of {made[-1].must + made[-1].others}"
         )
         yield bars.line(all(g.tokens <= g.target for g in made), f"under target: at most {max(g.tokens for g in made)}")
-
-
-def equal_tokens(bars: Bars, quick: bool) -> Iterator[str]:
-    """Planted facts, every preset at equal tokens, and peers within as many characters."""
-    seeds = REPORTED[:2] if quick else REPORTED
-    cases = [presets.generated(seed) for seed in seeds]
-    cases += [case for file, seed in RECORDED if (case := presets.recorded(file, seed)) is not None]
-    yield f"planted facts, {ROUNDS} rounds, mean of the kinds; seeds used while tuning {_span(TUNED)}"
-    yield f"  reported: {', '.join(case.name for case in cases)}"
-    for share in SHARES:
-        yield f"  views of at most {share:.0%} of the tokens"
-        scores = dict(presets.scored(cases, share, ROUNDS))
-        for name, score in scores.items():
-            kinds = ", ".join(f"{kind} {score.kept[kind]}/{n}" for kind, n in score.planted.items())
-            odd = f", {score.forced} by the emergency view" if score.forced else ""
-            odd += f", {score.failed} not at all" if score.failed else ""
-            yield f"    {name:20} {100 * score.share:5.1f} %  {score.tokens:>6,} tokens, {score.stale} stale{odd}: {kinds}"
-        for peer in kit.PEERS[: 2 if quick else None]:
-            yield f"    {peer:24} {100 * _peer(peer, cases, share).share:5.1f} %  (the kit's)"
-        others = {name: score.share for name, score in scores.items() if name != "balanced"}
-        best = max(others, key=lambda name: others[name])
-        ours = scores["balanced"].share
-        yield bars.line(
-            ours > others[best],
-            f"balanced {100 * ours:.1f} % beats every other preset, the best is {best} with {100 * others[best]:.1f} %",
-        )
-
-
-def _peer(name: str, cases: Sequence[presets.Case], share: float) -> presets.Score:
-    wanted = []
-    for case in cases:
-        turns = presets.said(case)
-        budget = int(share * sum(len(turn["text"]) for turn in turns))
-        wanted.append({"name": name, "turns": turns, "budget": budget, "rounds": ROUNDS})
-    score = presets.Score()
-    for case, made in zip(cases, kit.runs(wanted), strict=True):
-        presets.count(score, case, made["text"])
-    return score
-
-
-def _span(seeds: range) -> str:
-    return f"{seeds[0]}-{seeds[-1]}"
 
 
 if __name__ == "__main__":

@@ -70,17 +70,28 @@ def within(path: Sequence[Message], fmt: Format, policy: Policy, cap: int, round
 
     A policy that makes no such view has its emergency view, which fits any window; None: not even that.
     """
-    best: Made | None = None
-    low, high = 0.0, WIDEST * cap / WINDOW
-    for _ in range(STEPS):
-        scale = (low + high) / 2
-        made = _made(path, fmt, policy, scale, rounds)
-        if made.tokens > cap:
-            high = scale
-            continue
-        low = scale
-        best = made if best is None or made.tokens >= best.tokens else best
-    return best or _forced(path, fmt, policy, cap)
+    [made] = within_each(path, fmt, policy, [cap], rounds)
+    return made
+
+
+def within_each(
+    path: Sequence[Message], fmt: Format, policy: Policy, caps: Sequence[int], rounds: int
+) -> list[Made | None]:
+    """As `within`, for several caps: what one of them tried is known to the others."""
+    tried: dict[float, Made] = {}
+    found: list[Made | None] = []
+    for cap in caps:
+        widest = WIDEST * cap / WINDOW
+        fitting = [scale for scale, made in tried.items() if made.tokens <= cap and scale < widest]
+        low = max(fitting, default=0.0)
+        high = min((s for s, made in tried.items() if made.tokens > cap and s > low), default=widest)
+        while high - low > widest / 2**STEPS:
+            scale = (low + high) / 2
+            tried[scale] = made = _made(path, fmt, policy, scale, rounds)
+            low, high = (scale, high) if made.tokens <= cap else (low, scale)
+        best = max((m for m in tried.values() if m.tokens <= cap), key=lambda m: m.tokens, default=None)
+        found.append(best or _forced(path, fmt, policy, cap))
+    return found
 
 
 def scaled(policy: Policy, scale: float) -> tuple[Policy, Limits]:

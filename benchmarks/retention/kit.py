@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-import venv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.retention.environments import ROOT, python_of
+
 from offturn_engine.formats import get
 from offturn_engine.ledger import ledger, render
 from offturn_engine.messages import Message
 
-ROOT = Path(__file__).parents[2]
-VENV = ROOT / ".venv-bench"
 PACKAGES = ("compaction-conformance-kit==0.8.0", "conpact==0.1.0")
 PEERS = ("semantic-checklist", "update-aware-checklist", "checklist-carrying", "pinned-rules", "naive-summary")
 ROUNDS = 5
@@ -90,15 +88,8 @@ def runs(wanted: Sequence[Figures]) -> Iterator[Figures]:
 
 def kit_python() -> Path:
     """The interpreter of the environment of the kit and of `conpact`, made where it is missing."""
-    python, marker = VENV / "bin/python", VENV / ".installed"
-    wanted = "\n".join(PACKAGES)
-    if not marker.exists() or marker.read_text() != wanted:
-        print(f"==> installing {' and '.join(PACKAGES)} into {VENV.name}", file=sys.stderr)
-        venv.create(VENV, with_pip=True, clear=True)
-        # Without what they need for asking models: neither is asked for that here.
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", *PACKAGES], check=True)
-        marker.write_text(wanted)
-    return python
+    # Without what they need for asking models: neither is asked for that here.
+    return python_of(PACKAGES, folder=ROOT / ".venv-bench", alone=True)
 
 
 def want(compactor: str, seeds: Sequence[int | None], cap: float | None, *, strip: bool) -> list[Figures]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import repeat
 from random import Random
 
 from benchmarks.peers.histories import history
-from benchmarks.retention.engine_run import within
+from benchmarks.retention.engine_run import within_each
 from benchmarks.retention.plants import RECENT, Plant, plants
 from benchmarks.retention.transcripts import conversation
 
 from offturn_config.presets import load, names
+from offturn_engine.crossing import convert
 from offturn_engine.formats import get, parse_all
 from offturn_engine.handles import text_behind
 from offturn_engine.invariants import legal_cut_points
@@ -62,9 +64,9 @@ def generated(seed: int) -> Case:
 
 
 def recorded(file: str, seed: int) -> Case | None:
-    """The first conversation of a recorded file with planted facts; None where it is not there or holds another format."""
+    """The first conversation of a recorded file with planted facts; None where it is not there."""
     found = conversation(file)
-    if found is None or found.format not in (FORMAT, "anthropic"):
+    if found is None:
         return None
     return planted(f"{file} {seed}", found.messages, found.origins, seed, found.format)
 
@@ -85,12 +87,13 @@ def planted(name: str, raw: Sequence[RawMessage], origins: Mapping[int, Origin],
     told: list[Origin] = []
     for i in range(len(raw) + 1):
         for fact in at.get(i, []):
-            messages += [_written(m, form) for m in fact.messages]
-            told += [_ORIGINS[m["role"]] for m in fact.messages]
+            written = convert(fact.messages, get(FORMAT), get(form))
+            messages += written.messages
+            told += [_ORIGINS[fact.messages[source]["role"]] for source in written.sources]
         if i < len(raw):
             messages.append(raw[i])
             told.append(parsed[i].origin)
-    messages.append({"role": "user", "content": "And what now?"})
+    messages.append(get(form).user("And what now?"))
     told.append("human")
     path = parse_all(get(form), messages, dict(enumerate(told)))
     return Case(name, tuple(m.placed(i) for i, m in enumerate(path)), tuple(f for f in facts if f.kind), form)
@@ -99,36 +102,38 @@ def planted(name: str, raw: Sequence[RawMessage], origins: Mapping[int, Origin],
 _ORIGINS: Mapping[str, Origin] = {"user": "human", "assistant": "assistant", "tool": "tool", "system": "system"}
 
 
-def _written(raw: RawMessage, form: str) -> RawMessage:
-    """A planted message as the format has it."""
-    if form == FORMAT:
-        return raw
-    if raw["role"] == "tool":
-        answer = {"type": "tool_result", "tool_use_id": raw["tool_call_id"], "content": raw["content"]}
-        return {"role": "user", "content": [answer]}
-    asked = [
-        {
-            "type": "tool_use",
-            "id": c["id"],
-            "name": c["function"]["name"],
-            "input": json.loads(c["function"]["arguments"]),
-        }
-        for c in raw.get("tool_calls", [])
-    ]
-    return {"role": raw["role"], "content": asked or raw["content"]}
+def scored(cases: Sequence[Case], shares: Sequence[float], rounds: int) -> list[dict[str, Score]]:
+    """For each share of a case's tokens as its cap: every preset over all cases. On all cores."""
+    with ProcessPoolExecutor() as pool:
+        made = list(pool.map(one_case, cases, repeat(tuple(shares)), repeat(rounds)))
+    return [{name: total(by_cap[i][name] for by_cap in made) for name in names()} for i in range(len(shares))]
 
 
-def scored(cases: Sequence[Case], share: float, rounds: int) -> Iterator[tuple[str, Score]]:
-    """Every preset over every case, at a cap of so large a share of the case's tokens."""
+def one_case(case: Case, shares: Sequence[float], rounds: int) -> list[dict[str, Score]]:
+    """For each share: every preset over this case."""
+    caps = [int(case.tokens * share) for share in shares]
+    scores: list[dict[str, Score]] = [{} for _ in caps]
     for name in names():
-        score = Score()
-        for case in cases:
-            made = within(case.path, get(case.format), load(name), int(case.tokens * share), rounds)
-            score.failed += made is None
-            score.forced += made is not None and made.forced
-            score.tokens += 0 if made is None else made.tokens
-            count(score, case, "" if made is None else made.text)
-        yield name, score
+        views = within_each(case.path, get(case.format), load(name), caps, rounds)
+        for view, by_name in zip(views, scores, strict=True):
+            score = Score() if view is None else Score(tokens=view.tokens, forced=int(view.forced))
+            score.failed = int(view is None)
+            count(score, case, "" if view is None else view.text)
+            by_name[name] = score
+    return scores
+
+
+def total(scores: Iterable[Score]) -> Score:
+    """Of several cases."""
+    made = Score()
+    for one in scores:
+        made.kept.update(one.kept)
+        made.planted.update(one.planted)
+        made.stale += one.stale
+        made.tokens += one.tokens
+        made.forced += one.forced
+        made.failed += one.failed
+    return made
 
 
 def count(score: Score, case: Case, text: str) -> None:

@@ -1,9 +1,10 @@
 """Every Redis key offturn uses.
 
-`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events|life`,
-`offturn:{s00}:<tenant>:inflight|sinks|sink-<name>` and `offturn:{s00}:due|dead|workers|seen|probe|routes|rates`. The
-hash tag is the shard: all keys a script touches hash to one slot on every topology. `opsq` and `chunksq` are the order in
-which `ops` and `chunks` are forgotten; `life` is the incarnation of a session that may expire.
+`offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events|packs|marks|life`,
+`offturn:{s00}:<tenant>:inflight|sinks|sink-<name>|usage|sizes|once:<digest>` and
+`offturn:{s00}:due|dead|packing|archived|trash|walk|tenants|workers|seen|probe|routes|rates|paused|swept|api-keys|login:<digest>`. The
+hash tag is the shard: all keys a script touches hash to one slot on every topology. `chunksq` is the order in which
+`chunks` are forgotten, as `opsq` that of `ops` was in older releases; `life` is the incarnation of a session that may expire.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ def dead(shard: str = SHARD) -> str:
     return f"offturn:{{{shard}}}:dead"
 
 
+def packing(shard: str = SHARD) -> str:
+    """Sessions with covered messages that are not packed; score = of the first compaction that did so, in ms of Redis TIME."""
+    return f"offturn:{{{shard}}}:packing"
+
+
 def workers(shard: str = SHARD) -> str:
     """The workers that are there: a hash, worker id -> what it said of itself at its last beat."""
     return f"offturn:{{{shard}}}:workers"
@@ -50,6 +56,11 @@ def probe(shard: str = SHARD) -> str:
     return f"offturn:{{{shard}}}:probe"
 
 
+def swept(shard: str = SHARD) -> str:
+    """There for as long as the last sweep of any worker is enough."""
+    return f"offturn:{{{shard}}}:swept"
+
+
 def routes(shard: str = SHARD) -> str:
     """Entries of routes that are in trouble, and until when they are not asked. All workers share it."""
     return f"offturn:{{{shard}}}:routes"
@@ -60,9 +71,59 @@ def rates(shard: str = SHARD) -> str:
     return f"offturn:{{{shard}}}:rates"
 
 
+def paused(shard: str = SHARD) -> str:
+    """What is paused: a hash, tenant or `*` -> since and until when, and why."""
+    return f"offturn:{{{shard}}}:paused"
+
+
+def archived(shard: str = SHARD) -> str:
+    """Sessions in the archive: a hash, member -> where, since when and how large, as JSON."""
+    return f"offturn:{{{shard}}}:archived"
+
+
+def trash(shard: str = SHARD) -> str:
+    """Objects of the archive that are to be deleted; score = from when on, in ms of Redis TIME."""
+    return f"offturn:{{{shard}}}:trash"
+
+
+def walk(shard: str = SHARD) -> str:
+    """The walk that looks for idle sessions: whose turn it is, and how far it is."""
+    return f"offturn:{{{shard}}}:walk"
+
+
 def inflight(tenant: str, shard: str = SHARD) -> str:
     """A tenant's running jobs; score = when each is no longer believed, in ms of Redis TIME."""
     return f"offturn:{{{shard}}}:{tenant}:inflight"
+
+
+def usage(tenant: str, shard: str = SHARD) -> str:
+    """What a tenant's sessions take, and may take: a hash of numbers."""
+    return f"offturn:{{{shard}}}:{tenant}:usage"
+
+
+def sizes(tenant: str, shard: str = SHARD) -> str:
+    """A tenant's sessions in the store: a hash, member -> bytes of its log as they are counted in `usage`."""
+    return f"offturn:{{{shard}}}:{tenant}:sizes"
+
+
+def tenants(shard: str = SHARD) -> str:
+    """Every tenant that has had a session: a set."""
+    return f"offturn:{{{shard}}}:tenants"
+
+
+def api_keys(shard: str = SHARD) -> str:
+    """Keys of the HTTP service: a hash, id -> what the key may do, and the digest of its secret, as JSON."""
+    return f"offturn:{{{shard}}}:api-keys"
+
+
+def login(digest: str, shard: str = SHARD) -> str:
+    """A browser's login to the HTTP service, by the digest of its token: the id of the key it was made with."""
+    return f"offturn:{{{shard}}}:login:{digest}"
+
+
+def once(tenant: str, key: str, shard: str = SHARD) -> str:
+    """The digest of the request that came with an Idempotency-Key first."""
+    return f"offturn:{{{shard}}}:{tenant}:once:{key}"
 
 
 def sinks(tenant: str, shard: str = SHARD) -> str:
@@ -125,5 +186,6 @@ class SessionKey:
         return cls.of_member(name.split(":", 2)[2].removesuffix(":meta"))
 
     def key(self, kind: str, shard: str = SHARD) -> str:
-        """One of its keys; kind is `meta`, `log`, `gen:3`, `chunks`, `ops`, `ids`, `events`, `opsq`, `chunksq`, `life`."""
+        """One of its keys; kind is `meta`, `log`, `gen:3`, `chunks`, `ops`, `ids`, `events`, `opsq`, `chunksq`,
+        `packs`, `marks`, `life`."""
         return f"offturn:{{{shard}}}:{self.member}:{kind}"

@@ -21,11 +21,13 @@ from offturn_engine.compaction import Audit, Compaction, KindAudit, LedgerItem, 
 from offturn_engine.contradictions import contradictions, said
 from offturn_engine.draft import SUMMARY_HEAD, Candidate
 from offturn_engine.formats import parse_all
+from offturn_engine.formats.base import Format
 from offturn_engine.groups import pair
 from offturn_engine.handles import handle
 from offturn_engine.messages import Message
-from offturn_engine.ranges import contains
-from offturn_engine.statements import Statement, statement
+from offturn_engine.ranges import contains, inside, ranges_of
+from offturn_engine.render import render
+from offturn_engine.statements import Statement, statement, words_of
 from offturn_engine.transcript_text import clean
 from offturn_engine.visible import Visible, told_by, words
 
@@ -48,12 +50,12 @@ _GRAVITY: Sequence[Verdict] = ("mutated", "lost", "recoverable")
 
 
 class Fact(NamedTuple):
-    """A fact as it is looked for. `own`: stems that no other fact has."""
+    """A fact as it is looked for. `told`: None of a literal one. `own`: stems that no other fact has."""
 
     item: LedgerItem
     text: str
     words: tuple[str, ...]
-    told: Statement
+    told: Statement | None
     own: frozenset[str]
 
 
@@ -69,12 +71,25 @@ def audited(candidate: Candidate) -> Candidate:
     return replace(candidate, compaction=record.model_copy(update={"audit": audit}))
 
 
+def audit_of(record: Compaction, path: Sequence[Message], fmt: Format) -> Audit | None:
+    """The audit of a record that was committed without one, over the view it made then.
+
+    Log and record never change, so it is what it would have been. None where there is nothing to audit, or the path no
+    longer holds all that is covered.
+    """
+    then = [message for message in path if message.seq < record.seen]
+    if not record.covered or not record.facts or not inside(record.covered, ranges_of(m.seq for m in then)):
+        return None
+    view = parse_all(fmt, render(then, record, fmt).messages)
+    return tally(record.facts, judge(record.facts, view, record, then), record.audit)
+
+
 def judge(
     items: Sequence[LedgerItem], view: Sequence[Message], record: Compaction, path: Sequence[Message]
 ) -> list[Verdict]:
     """One verdict per fact. `view`: the messages that are shown; `path`: those that handles lead to."""
-    facts = _facts(items)
-    visible = Visible(view, frozenset(stem for fact in facts for stem in fact.told.words))
+    facts, stems = _facts(items)
+    visible = Visible(view, stems)
     changed = _changed(facts, record, path)
     holding = _Holding(path)
     told = SUMMARY_HEAD in record.summary
@@ -143,18 +158,30 @@ def handed_back(facts: Iterable[LedgerItem]) -> str:
     )
 
 
-def _facts(items: Sequence[LedgerItem]) -> list[Fact]:
+def _facts(items: Sequence[LedgerItem]) -> tuple[list[Fact], frozenset[str]]:
+    """The facts, and the stems of all of them."""
     ends = _ends([words(item.key) for item in items if item.kind == "file"])
     texts = [item.key if item.kind in KEYED else item.text for item in items]
-    told = [statement(text[:LONGEST]) for text in texts]
-    times = Counter(stem for one in told for stem in one.words)
+    told = [
+        None if item.kind in LITERAL else statement(text[:LONGEST]) for item, text in zip(items, texts, strict=True)
+    ]
+    stems = [one.words if one else words_of(text[:LONGEST]) for one, text in zip(told, texts, strict=True)]
+    times = Counter(stem for each in stems for stem in each)
     found: list[Fact] = []
-    for item, text, one in zip(items, texts, told, strict=True):
-        looked = words(text.removesuffix(CUT).rsplit(" ", 1)[0] if text.endswith(CUT) and " " in text else text)
+    for item, text, one, each in zip(items, texts, told, stems, strict=True):
+        looked = _whole_words(text)
         if item.kind == "file":
             looked = list(next(end for end in _suffixes(looked) if ends[end] == 1 or len(end) == len(looked)))
-        found.append(Fact(item, text, tuple(looked), one, frozenset(s for s in one.words if times[s] == 1)))
-    return found
+        found.append(Fact(item, text, tuple(looked), one, frozenset(s for s in each if times[s] == 1)))
+    return found, frozenset(times)
+
+
+def _whole_words(text: str) -> list[str]:
+    """The words of a fact, without the one that its cut went through: the message holds that in full."""
+    if not text.endswith(CUT):
+        return words(text)
+    whole, blank, _ = text.removesuffix(CUT).rpartition(" ")
+    return words(whole) if blank else words(text)[:-1]
 
 
 def _ends(paths: Iterable[list[str]]) -> Mapping[tuple[str, ...], int]:
@@ -171,16 +198,23 @@ def _kept(fact: Fact, visible: Visible) -> bool:
     if visible.shows(fact.words):
         return True
     one = fact.told
-    if fact.item.kind in LITERAL or not one.words:
+    if one is None or not one.words:
         return False
     own = fact.own if len(fact.own) <= FEW else frozenset[str]()
     return any(
         own <= passage.bag
         and one.names <= passage.names
-        and one.numbers <= passage.numbers
+        and _amounts_in(one, passage)
         and one.negative == passage.negative
         for passage in visible.passages(one.bag, MOST_OF)
     )
+
+
+def _amounts_in(one: Statement, passage: Statement) -> bool:
+    if one.numbers <= passage.numbers:
+        return True
+    whole = len(one.amounts) >= len(one.numbers)
+    return whole and all(any(mine.same(there) for there in passage.amounts) for mine in one.amounts)
 
 
 def _changed(facts: Sequence[Fact], record: Compaction, path: Sequence[Message]) -> set[int]:

@@ -9,15 +9,17 @@ newest first, as far as their own budget goes: a host that adds one at every tur
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from offturn_engine.groups import spans
+from offturn_engine.groups import pair, spans
 from offturn_engine.invariants import legal_cut_points
 from offturn_engine.messages import Message
-from offturn_engine.pins import held
-from offturn_engine.ranges import Ranges, contains, minus, ranges_of, union
-from offturn_engine.turns import last_unanswered
+from offturn_engine.path import Path
+from offturn_engine.pins import held, pinned
+from offturn_engine.ranges import Ranges, minus, ranges_of, union
+from offturn_engine.turns import humans, last_unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +54,33 @@ class Shape:
     turns: int | None = None
 
 
-def split(path: Sequence[Message], covered: Ranges, shape: Shape) -> Split:
-    """Cover all but head and tail."""
+def split(messages: Sequence[Message], covered: Ranges, shape: Shape) -> Split:
+    """Cover all but head and tail, by the sizes that the path has."""
+    path = Path.of(messages)
     legal = legal_cut_points(path)
     start = _tail_start(path, covered, legal, shape)
     asked = last_unanswered(path)
-    if asked is not None and asked < start and sum(m.tokens for m in path[asked:]) <= shape.turn:
-        start = max(i for i in legal if i <= asked)
+    if asked is not None and asked < start and sum(path.sizes[asked:]) <= shape.turn:
+        start = _at_or_before(legal, asked)
     return at(path, covered, start, system=shape.system, head=shape.head, human=shape.human)
 
 
-def at(path: Sequence[Message], covered: Ranges, start: int, *, system: int, head: int = 0, human: int = 0) -> Split:
+def at(
+    messages: Sequence[Message], covered: Ranges, start: int, *, system: int, head: int = 0, human: int = 0
+) -> Split:
     """The split whose tail starts at this legal cut point; `system`, `head`, `human`: see Shape."""
-    before = path[:start]
-    kept = _system(before, system) | _head(before, head) | _human(before, human) | held(before)
-    cover = ranges_of(m.seq for i, m in enumerate(path[:start]) if i not in kept and not contains(covered, m.seq))
-    return Split(cover, start)
+    path = Path.of(messages)
+    kept = _system(path, start, system) | _head(path, start, head) | _human(path, start, human) | _held(path, start)
+    kept |= _answers(path, kept, start)
+    before = minus(path.seqs(0, start), ranges_of(path[i].seq for i in kept))
+    return Split(minus(before, covered), start)
 
 
 def including(parts: Split, path: Sequence[Message], covered: Ranges, more: Ranges) -> Split:
     """The split that covers `more` as well, of what `covered` does not hold already; its tail starts behind all that."""
     both = union(parts.cover, more)
-    tail = max((i + 1 for i, m in enumerate(path) if contains(both, m.seq)), default=0)
-    return Split(minus(both, covered), max(parts.tail, tail))
+    places = Path.of(path).inside(both)
+    return Split(minus(both, covered), max(parts.tail, places[-1][1] if places else 0))
 
 
 def least_tail(path: Sequence[Message]) -> int:
@@ -85,20 +91,24 @@ def least_tail(path: Sequence[Message]) -> int:
     return replayed + sum(m.tokens for m in path[start:])
 
 
-def _system(path: Sequence[Message], budget: int) -> set[int]:
-    """Indices of the system messages that stay visible."""
-    head = next((i for i, m in enumerate(path) if m.origin != "system"), len(path))
-    kept = set(range(head))
-    for i in range(len(path) - 1, head - 1, -1):
-        if path[i].origin == "system":
-            budget -= path[i].tokens
-            if budget < 0:
-                break
-            kept.add(i)
+def _system(path: Path, end: int, budget: int) -> set[int]:
+    """Indices of the system messages before `end` that stay visible."""
+    systems = path.once(_systems)
+    head = next((i for i, at in enumerate(systems) if i != at), len(systems))
+    kept = set(range(min(head, end)))
+    for i in reversed(systems[head : bisect_left(systems, end)]):
+        budget -= path.sizes[i]
+        if budget < 0:
+            break
+        kept.add(i)
     return kept
 
 
-def _tail_start(path: Sequence[Message], covered: Ranges, legal: Sequence[int], shape: Shape) -> int:
+def _systems(path: Path) -> list[int]:
+    return [i for i, m in enumerate(path) if m.origin == "system"]
+
+
+def _tail_start(path: Path, covered: Ranges, legal: Sequence[int], shape: Shape) -> int:
     """Where the tail starts by its size, its turns and its messages."""
     newest = max(0, len(path) - shape.messages)
     first = _first_to_cover(path, covered, shape) if shape.always else -1
@@ -111,14 +121,14 @@ def _tail_start(path: Sequence[Message], covered: Ranges, legal: Sequence[int], 
     if start <= first:
         start = max(newest, first + 1)
     start = _aligned(path, legal, start, edge=shape.edge)
-    return start if start > first else next((i for i in legal if i > first), start)
+    return start if start > first else next(iter(legal[bisect_right(legal, first) :]), start)
 
 
-def _walk_back(path: Sequence[Message], legal: Sequence[int], budget: int) -> int:
+def _walk_back(path: Path, legal: Sequence[int], budget: int) -> int:
     """The earliest legal cut whose tail fits the budget; the last unit stays whatever its size."""
     start, size, end = legal[-1], 0, len(path)
     for i in reversed(legal):
-        size += sum(m.tokens for m in path[i:end])
+        size += sum(path.sizes[i:end])
         end = i
         if size > budget and i != start:
             break
@@ -126,57 +136,80 @@ def _walk_back(path: Sequence[Message], legal: Sequence[int], budget: int) -> in
     return start
 
 
-def _exceeding(path: Sequence[Message], budget: int) -> int:
+def _exceeding(path: Path, budget: int) -> int:
     """Where the fewest newest messages that exceed the budget start; 0 where all of them do not."""
     size = 0
     for i in range(len(path) - 1, -1, -1):
-        size += path[i].tokens
+        size += path.sizes[i]
         if size > budget:
             return i
     return 0
 
 
-def _aligned(path: Sequence[Message], legal: Sequence[int], start: int, *, edge: bool) -> int:
+def _at_or_before(legal: Sequence[int], index: int) -> int:
+    """The nearest legal cut; 0 where there is none."""
+    return legal[found - 1] if (found := bisect_right(legal, index)) else 0
+
+
+def _aligned(path: Path, legal: Sequence[int], start: int, *, edge: bool) -> int:
     """The nearest legal cut at or before `start`; with `edge` not right behind a tool group: that is then inside."""
-    found = max((i for i in legal if i <= start), default=0)
+    found = _at_or_before(legal, start)
     if not edge or found < start or not found:
         return found
-    before = max(i for i in legal if i < found)
+    before = _at_or_before(legal, found - 1)
     return before if any(m.calls for m in path[before:found]) else found
 
 
-def _first_to_cover(path: Sequence[Message], covered: Ranges, shape: Shape) -> int:
+def _first_to_cover(path: Path, covered: Ranges, shape: Shape) -> int:
     """Index of the first message behind the head that is not covered yet; the end where there is none."""
-    kept = (
-        held(path)
-        | _head(path, shape.head)
-        | {i for i, m in enumerate(path) if m.origin == "system" or contains(covered, m.seq)}
-    )
-    return next((i for i in range(len(path)) if i not in kept), len(path))
+    kept = _held(path, len(path)) | _head(path, len(path), shape.head)
+    left = (i for low, high in path.outside(covered) for i in range(low, high))
+    return next((i for i in left if i not in kept and path[i].origin != "system"), len(path))
 
 
-def _human(path: Sequence[Message], budget: int) -> set[int]:
-    """Indices of the newest human messages that fit, each whole."""
+def _human(path: Path, end: int, budget: int) -> set[int]:
+    """Indices of the newest human messages before `end` that fit, each whole."""
     kept: set[int] = set()
-    for i in range(len(path) - 1, -1, -1):
-        if path[i].origin == "human":
-            budget -= path[i].tokens
-            if budget < 0:
-                break
-            kept.add(i)
+    said = humans(path)
+    for i in reversed(said[: bisect_left(said, end)]):
+        budget -= path.sizes[i]
+        if budget < 0:
+            break
+        kept.add(i)
     return kept
 
 
-def _head(path: Sequence[Message], count: int) -> set[int]:
+def _head(path: Path, end: int, count: int) -> set[int]:
     """Indices of the first messages after the system prompt, up to the end of the unit the last of them is in."""
-    first = next((i for i, m in enumerate(path) if m.origin != "system"), len(path))
-    last = min(first + count, len(path))
-    end = next((high for low, high in spans(path) if low < last <= high), last) if count else first
-    return set(range(first, end))
+    first = next((i for i in range(end) if path[i].origin != "system"), end)
+    last = min(first + count, end)
+    reach = next((high for low, high in _units(path, end) if low < last <= high), last) if count else first
+    return set(range(first, reach))
 
 
-def _turn_start(path: Sequence[Message], legal: Sequence[int], turns: int) -> int:
+def _answers(path: Path, kept: set[int], end: int) -> set[int]:
+    """Indices before `end` of the results of kept calls, however late they came: else a call stands without its result."""
+    calls = [(i, part) for i in kept for part, _ in path[i].calls]
+    answered = pair(path).result_of if calls else {}
+    return {answered[call][0] for call in calls if call in answered and answered[call][0] < end}
+
+
+def _held(path: Path, end: int) -> set[int]:
+    """Indices before `end` of pinned messages and of what may not be cut from them."""
+    return held(path[:end], _units(path, end)) if bisect_left(pinned(path), end) else set()
+
+
+def _units(path: Path, end: int) -> Sequence[tuple[int, int]]:
+    """The units of what stands before `end`: at a legal cut those of the whole path, as far as they go."""
+    legal, whole = legal_cut_points(path), spans(path)
+    at = bisect_left(legal, end)
+    if end == len(path) or (at < len(legal) and legal[at] == end):
+        return whole[: bisect_left(whole, (end,))]
+    return spans(path[:end])
+
+
+def _turn_start(path: Path, legal: Sequence[int], turns: int) -> int:
     """The cut before the newest `turns` turns; the last unit stays in any case."""
-    starts = [i for i, m in enumerate(path) if m.origin == "human"]
+    starts = humans(path)
     first = starts[-turns] if 0 < turns <= len(starts) else (0 if turns else len(path))
-    return max((i for i in legal if i <= first), default=0) if first < len(path) else legal[-1]
+    return _at_or_before(legal, first) if first < len(path) else legal[-1]

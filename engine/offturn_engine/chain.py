@@ -10,16 +10,20 @@ import json
 from collections.abc import Iterable
 from hashlib import sha1, sha256
 
-from offturn_engine.messages import RawMessage
+import orjson
+
+from offturn_engine.messages import Json, RawMessage
 
 EMPTY = ""
 """The chain hash before the first message."""
 
+_plain = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
+
 
 def digest(raw: RawMessage, origin: str, host_id: str | None) -> str:
     """64 hex digits over a message's JSON value (key order apart), its origin and the host's id."""
-    text = json.dumps([raw, origin, host_id], sort_keys=True, separators=(",", ":"))
-    return sha256(text.encode()).hexdigest()
+    return sha256(_canonical([raw, origin, host_id])).hexdigest()
 
 
 def link(previous: str, entry: str) -> str:
@@ -32,3 +36,36 @@ def chain(digests: Iterable[str], start: str = EMPTY) -> str:
     for entry in digests:
         start = link(start, entry)
     return start
+
+
+def _canonical(value: list[Json]) -> bytes:
+    """What `_plain` writes. orjson does it in a tenth of the time, but writes floats and all that is not ASCII otherwise."""
+    if not (_is_not_ascii(value[0]) or _has_floats(value)):
+        try:
+            text = orjson.dumps(value, option=_SORTED)
+        except TypeError:  # integers above 64 bits, lone surrogates, what is no JSON
+            pass
+        else:
+            if text.isascii() and b"\x7f" not in text:
+                return text
+    return _plain(value).encode()
+
+
+def _is_not_ascii(raw: Json) -> bool:
+    """Is it plain at once that orjson would write it otherwise?"""
+    content = raw.get("content") if type(raw) is dict else None
+    return type(content) is str and not content.isascii()
+
+
+def _has_floats(value: Json) -> bool:
+    """Or anything else that is not sure to be written alike."""
+    items = value.values() if type(value) is dict else value
+    for item in items:
+        kind = type(item)
+        if kind not in _ALIKE and (kind not in _NESTED or _has_floats(item)):
+            return True
+    return False
+
+
+_ALIKE = frozenset({str, int, bool, type(None)})
+_NESTED = frozenset({dict, list})

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from offturn_engine.tokens import estimate_text
 from offturn_engine.transcript_text import Block
 
 
-def chunks(blocks: Sequence[Block], *, budget: int) -> list[tuple[Block, ...]]:
+def chunks(blocks: Iterable[Block], *, budget: int) -> Iterator[tuple[Block, ...]]:
     """Chunks whose blocks' tokens add up to at most `budget`; their texts joined are the blocks' texts joined.
 
     A block above the budget is split at line breaks, a line above it anywhere. Only a single character that alone
-    exceeds the budget makes a chunk larger than that.
+    exceeds the budget makes a chunk larger than that. No block is asked for before the chunk it is in, or the one before.
     """
-    packed: list[tuple[Block, ...]] = []
     open_chunk: list[Block] = []
     used = 0
     for piece in (piece for block in blocks for piece in _pieces(block, budget)):
         if open_chunk and used + piece.tokens > budget:
-            packed.append(tuple(open_chunk))
-            open_chunk, used = [], 0
+            yield _taken(open_chunk)
+            used = 0
         open_chunk.append(piece)
         used += piece.tokens
-    return [*packed, tuple(open_chunk)] if open_chunk else packed
+    if open_chunk:
+        yield _taken(open_chunk)
+
+
+def _taken(blocks: list[Block]) -> tuple[Block, ...]:
+    """All of them, out of the list: who asked for a chunk is the only one that holds it."""
+    taken = tuple(blocks)
+    blocks.clear()
+    return taken
 
 
 def _pieces(block: Block, budget: int) -> Iterator[Block]:

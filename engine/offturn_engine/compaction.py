@@ -48,6 +48,13 @@ class LedgerItem(Record):
     count: int = 1
 
 
+class PhaseEnd(Record):
+    """The host said that a phase was over: at the last message that the path had then, and what it said of it."""
+
+    seq: int
+    note: str
+
+
 class HumanItem(Record):
     """What a human wrote in one covered message; `text` is verbatim. `answered`: an assistant replied later."""
 
@@ -190,6 +197,7 @@ class Compaction(Record):
     sections: Sections = Sections()
     ledger: tuple[LedgerItem, ...] = ()  # of the kinds that every release of this major knows
     stated: tuple[LedgerItem, ...] = ()  # of the other kinds: who does not know them passes them over
+    phases: tuple[PhaseEnd, ...] = ()  # told so far, oldest first
     human: tuple[HumanItem, ...] = ()  # every human message of the covered ranges
     placement: Placement = "first"  # where the summary stands among the covered messages
     replay: int | None = None  # seq of the covered, unanswered human message shown right after the summary

@@ -7,38 +7,35 @@ refusal costs a paid call, so what is not sure is passed.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from offturn_engine.constraints import is_constraint
+from offturn_engine.recounting import recounted
+from offturn_engine.relenting import Relenting
 from offturn_engine.statement_words import (
     ALTERNATIVES,
     ASSENT,
-    AT_LEAST,
-    AT_MOST,
     DEMANDING,
     DIRECTIVE,
     DONE,
-    FACTORS,
-    HAS,
     NEGATIVE,
     ORDER,
     PERMITTING,
     RELENTING,
-    UNITS,
+    WHEN,
 )
-from offturn_engine.statements import Statement, asks_for, clauses, numbers, statements, stem, stems
+from offturn_engine.statements import Statement, asks_for, clauses, statements, stem, stems
+from offturn_engine.supporting import Source
 
 Change = Literal["negation", "value", "amount", "name"]
 
 MOST = 50  # contradictions found in one text
 LED_TO = 500  # statements that one word leads to, the newest
 COMPARED = 100  # of these, those with most words in common
-LOOKED_UP = 200  # places in the source at which one word is looked up; where there are more, it is taken as supported
-AROUND = 160  # characters on each side of such a place
 BRIEF = 3  # words of a statement that does no more than agree
 DEMAND = 2  # words shared with a sentence up to which that has to be a constraint by its cues
 SAID = 5_000  # statements of humans, the newest
@@ -47,7 +44,6 @@ _ALTERNATIVES = tuple(
     frozenset(map(stem, group)) if all(w.isascii() or w[0] < "\u3400" for w in group) else group
     for group in (*ALTERNATIVES, *ORDER)
 )
-_ENDS = re.compile(r"\n|(?<=[.!?])\s|(?<=[\u3002\uff01\uff1f])")
 _OF = {word: group for group in _ALTERNATIVES for word in group}
 _ORDER = frozenset(word for group in _ALTERNATIVES[len(ALTERNATIVES) :] for word in group)
 
@@ -69,7 +65,7 @@ def contradictions(prose: str, told: Sequence[Statement], source: str) -> list[C
     """What the prose says against what was told, in order, at most `MOST`. `source`: all that the prose was made from."""
     if not told:
         return []
-    judge = _Judge(told, source.lower())
+    judge = _Judge(told, Source(source))
     found: dict[Contradiction, None] = {}
     for one, beside in ((clause, whole.bag) for whole in statements(prose) for clause in clauses(whole)):
         found.update(dict.fromkeys(judge.against(one, beside)))
@@ -79,13 +75,14 @@ def contradictions(prose: str, told: Sequence[Statement], source: str) -> list[C
 
 
 class _Judge:
-    def __init__(self, told: Sequence[Statement], source: str) -> None:
+    def __init__(self, told: Sequence[Statement], source: Source) -> None:
         self.told = told
         self.source = source
         self.by_word: dict[str, list[int]] = defaultdict(list)
         for i, one in enumerate(told):
             for word in one.words:
                 self.by_word[word].append(i)
+        self.binding: dict[int, bool] = {}
         self.assented = max((i for i, one in enumerate(told) if _agrees(one)), default=-1)
 
     def against(self, one: Statement, beside: frozenset[str]) -> Iterator[Contradiction]:
@@ -97,37 +94,58 @@ class _Judge:
         same = {other.text for other in self._of(near) if other.text == one.text}
         if same:
             return
+        relenting = Relenting(one, self.source)
+        valued = [word for word in one.bag if word in _OF]
         for i in near:
             other = self.told[i]
-            change = self._change(one, i, near)
-            if change == "value" and any(_OF[w] & other.bag & beside for w in one.bag if w in _OF):
+            change = self._change(one, i, near, relenting, valued)
+            if change == "value" and any(_OF[w] & other.bag & beside for w in valued):
                 continue
             if change is not None and not self._granted(other, i):
                 yield Contradiction(change, i)
 
+    def _binds(self, i: int) -> bool:
+        """Is it a constraint, by its cues?"""
+        if i not in self.binding:
+            self.binding[i] = is_constraint(self.told[i].text)
+        return self.binding[i]
+
     def _of(self, indexes: Iterable[int]) -> Iterator[Statement]:
         return (self.told[i] for i in indexes)
 
-    def _change(self, one: Statement, i: int, near: Sequence[int]) -> Change | None:
-        other = self.told[i]
-        if self._drops(one, other, near, self._of(n for n in near if n > i)) or self._adds(one, other):
-            return "negation"
-        if self._revalues(one, other, near):
-            return "value"
-        if self._recounts(one, other, self._of(n for n in near if n > i)):
-            return "amount"
-        return "name" if self._renames(one, other) else None
+    def _after(self, i: int, near: Iterable[int]) -> Iterator[Statement]:
+        """Of these what was said later."""
+        return self._of(n for n in near if n > i)
 
-    def _drops(self, one: Statement, other: Statement, near: Iterable[int], later: Iterable[Statement]) -> bool:
+    def _change(
+        self, one: Statement, i: int, near: Sequence[int], relenting: Relenting, valued: Sequence[str]
+    ) -> Change | None:
+        other = self.told[i]
+        if self._drops(one, i, near, self._after(i, near)) or self._adds(one, other):
+            return "negation"
+        if relenting.possible and self._relents(relenting, i, near):
+            return "negation"
+        if valued and self._revalues(one, i, near, valued):
+            return "value"
+        if recounted(one, other, self._after(i, near), self.source, binds=lambda: self._binds(i)):
+            return "amount"
+        return "name" if self._renames(one, i) else None
+
+    def _relents(self, relenting: Relenting, i: int, near: Sequence[int]) -> bool:
+        other, later = self.told[i], list(self._after(i, near))
+        return relenting.of(other, later) and not (other.action and any(_lifts(h, other) for h in later))
+
+    def _drops(self, one: Statement, i: int, near: Iterable[int], later: Iterable[Statement]) -> bool:
         """It says to do what the other forbids, and no human ever said so, nor said it of "it" later."""
+        other = self.told[i]
         action, objects = other.action, other.objects
-        if other.text.endswith(("?", "\uff1f")) and not is_constraint(other.text):
+        if other.text.endswith(("?", "\uff1f")) and not self._binds(i):
             return False
         if other.thing:
             return self._takes(one, other, near)
         if not action or action not in one.bag or not one.plain or not asks_for(one, action):
             return False
-        if other.names and not other.names & one.names:
+        if (other.names and not other.names & one.names) or (other.conditional and WHEN.search(one.text)):
             return False
         if objects:
             about = _covers(objects, one.bag) and len(one.bag & other.bag) * 2 >= len(one.bag)
@@ -150,96 +168,62 @@ class _Judge:
 
     def _adds(self, one: Statement, other: Statement) -> bool:
         """It forbids what the other asks for, and nothing in the source ever did."""
-        if not one.action or one.conditional or DIRECTIVE.search(one.text) is None or not asks_for(other, one.action):
+        if (
+            not one.action
+            or (one.conditional and not one.bag <= other.bag)
+            or DIRECTIVE.search(one.text) is None
+            or not asks_for(other, one.action)
+        ):
             return False
         if not one.objects or not _covers(one.objects, other.bag) or (one.names and not one.names & other.names):
             return False
-        return not self._supported(one.action[:4], one.objects, restricting=True)
+        return not self.source.supports(one.action[:4], one.objects, restricting=True)
 
     def _granted(self, other: Statement, i: int) -> bool:
         """Did a human agree later to what the other forbids? Where they had to be asked, or were."""
         if i >= self.assented or not (other.action or other.thing):
             return False
         about = other.objects or frozenset((other.action,))
-        return other.conditional or self._supported(other.action[:4], about, asking=True)
+        return other.conditional or self.source.supports(other.action[:4], about, asking=True)
 
-    def _revalues(self, one: Statement, other: Statement, near: Iterable[int]) -> bool:
-        """It has another one of several values that exclude each other, in what is a constraint otherwise the same."""
+    def _revalues(self, one: Statement, i: int, near: Iterable[int], valued: Sequence[str]) -> bool:
+        """It has another one of several values that exclude each other, in what is a constraint otherwise the same.
+
+        `valued`: its words that are such values.
+        """
+        other = self.told[i]
         if one.action or other.action:
             return False
-        for word in one.bag:
-            group = _OF.get(word)
-            if group is None or not group & other.bag or group & other.bag & one.bag:
+        for word in valued:
+            group = _OF[word]
+            if not group & other.bag or group & other.bag & one.bag:
                 continue
             frame, mine, theirs = (one.bag & other.bag) - group, one.bag - group, other.bag - group
             if not frame or len(frame) * 5 < 3 * max(len(mine), len(theirs)):
                 continue
             if word in _ORDER and _after(one, group) != _after(other, group):
                 continue
-            if len(frame) < DEMAND and not is_constraint(other.text):
+            if len(frame) < DEMAND and not self._binds(i) and DEMANDING.search(other.text) is None:
                 continue
             if not any(word in h.bag and len(frame & h.bag) * 2 >= len(frame) for h in self._of(near)):
                 return True
         return False
 
-    def _recounts(self, one: Statement, other: Statement, later: Iterable[Statement]) -> bool:
-        """It has other amounts than a constraint that is otherwise the same, and no human gave these of it later."""
-        if not one.numbers or not other.numbers or one.numbers & other.numbers or one.names != other.names & one.names:
-            return False
-        frame = one.bag & other.bag
-        if not _alike(one, other, frame):
-            return False
-        nearly = len(frame) > DEMAND and len(frame) * 5 >= 3 * max(len(one.bag), len(other.bag))
-        if not nearly and not is_constraint(other.text) and DEMANDING.search(other.text) is None:
-            return False
-        if _within(one, other):
-            return False
-        if not frame & UNITS and any(_converted(a, b) for a in one.numbers for b in other.numbers):
-            return False
-        if any(self._supported(number, frame, number=True) for number in one.numbers):
-            return False
-        return not any(h.bag & frame and (h.numbers & one.numbers or _same(h, one)) for h in later)
-
-    def _renames(self, one: Statement, other: Statement) -> bool:
+    def _renames(self, one: Statement, i: int) -> bool:
         """It names other files or identifiers than a constraint that is otherwise the same."""
+        other = self.told[i]
         if not one.names or not other.names or one.names & other.names or bool(one.action) != bool(other.action):
             return False
-        frame = (one.bag & other.bag) - _words(one.names | other.names)
-        mine, theirs = one.bag - _words(one.names), other.bag - _words(other.names)
-        if not frame or len(frame) * 5 < 3 * max(len(mine), len(theirs)) or not is_constraint(other.text):
+        own, others = _words(one.names), _words(other.names)
+        frame = (one.bag & other.bag) - own - others
+        mine, theirs = one.bag - own, other.bag - others
+        if not frame or len(frame) * 5 < 3 * max(len(mine), len(theirs)) or not self._binds(i):
             return False
-        return not any(self._supported(name, frame, restricting=bool(other.action)) for name in one.names)
-
-    def _supported(
-        self,
-        text: str,
-        frame: frozenset[str],
-        *,
-        restricting: bool = False,
-        number: bool = False,
-        asking: bool = False,
-    ) -> bool:
-        """Does it stand somewhere in the source beside half of these words (and something that restricts, in a question)?"""
-        place, looked = self.source.find(text), 0
-        while place >= 0:
-            looked += 1
-            if looked > LOOKED_UP:
-                return True
-            start, end = max(0, place - AROUND), place + len(text) + AROUND
-            before = _ENDS.split(self.source[start:place])[-1]
-            line = before + text + _ENDS.split(self.source[place + len(text) : end], maxsplit=1)[0]
-            beside = len(frame.intersection(stems(line))) * 2 >= len(frame)
-            if asking and not line.rstrip().endswith(("?", "\uff1f")):
-                beside = False
-            if beside and (not number or text in numbers(line)) and (not restricting or NEGATIVE.search(line)):
-                return True
-            place = self.source.find(text, place + 1)
-        return False
+        return not any(self.source.supports(name, frame, restricting=bool(other.action)) for name in one.names)
 
 
 def _agrees(one: Statement) -> bool:
-    match = ASSENT.search(one.text)
-    if match is None or len(one.words) > BRIEF:
+    if len(one.words) > BRIEF or (match := ASSENT.search(one.text)) is None:
         return False
     return NEGATIVE.search(one.text[: match.start()] + one.text[match.end() :]) is None
 
@@ -248,12 +232,8 @@ def _covers(objects: frozenset[str], bag: frozenset[str]) -> bool:
     return len(objects & bag) * 5 >= len(objects) * 3
 
 
-def _alike(one: Statement, other: Statement, frame: frozenset[str]) -> bool:
-    same = len(frame) == len(one.bag) == len(other.bag)
-    return same or (len(frame) >= 2 and len(frame) * 2 >= max(len(one.bag), len(other.bag)))
-
-
-def _words(names: Iterable[str]) -> frozenset[str]:
+@lru_cache(maxsize=1_024)
+def _words(names: frozenset[str]) -> frozenset[str]:
     return frozenset(word for name in names for word in stems(name.replace("_", " ").replace(".", " ")))
 
 
@@ -269,32 +249,7 @@ def _lifts(later: Statement, other: Statement) -> bool:
     return RELENTING.search(later.text) is not None or (named and PERMITTING.search(later.text) is not None)
 
 
-def _within(one: Statement, other: Statement) -> bool:
-    """Does it tell of an amount that keeps the limit which the other sets?"""
-    if HAS.search(one.text) is None or AT_MOST.search(one.text) or AT_LEAST.search(one.text):
-        return False
-    try:
-        mine, theirs = [float(n) for n in one.numbers], [float(n) for n in other.numbers]
-    except ValueError:
-        return False
-    if AT_MOST.search(other.text):
-        return max(mine) <= max(theirs)
-    return AT_LEAST.search(other.text) is not None and min(mine) >= min(theirs)
-
-
-def _same(one: Statement, other: Statement) -> bool:
-    return any(_converted(a, b) for a in one.numbers for b in other.numbers)
-
-
 def _after(one: Statement, group: frozenset[str]) -> tuple[str, ...]:
     """The word that follows the first of a group."""
     at = next(i for i, word in enumerate(one.words) if word in group)
     return one.words[at + 1 : at + 2]
-
-
-def _converted(a: str, b: str) -> bool:
-    try:
-        low, high = sorted((float(a), float(b)))
-    except ValueError:
-        return True
-    return low > 0 and round(high / low, 6) in FACTORS

@@ -6,9 +6,11 @@ always by code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
+from typing import TypeAlias
 
 from offturn_config.groups import Human
 from offturn_config.limits import UNLIMITED
@@ -22,6 +24,7 @@ from offturn_engine.compaction import (
     LedgerItem,
     Method,
     Opaque,
+    PhaseEnd,
     Reason,
     Restore,
     Sections,
@@ -30,16 +33,17 @@ from offturn_engine.compaction import (
     stored,
 )
 from offturn_engine.formats.base import Format
-from offturn_engine.human import human_items
+from offturn_engine.human import HumanBlock, Shown, human_items
 from offturn_engine.human import render as render_human
-from offturn_engine.ledger import bounded, in_use, ledger, merge
+from offturn_engine.ledger import Fold, LedgerBlock, bounded, fold, in_use, ledger, merge, phases
 from offturn_engine.ledger import render as render_ledger
-from offturn_engine.messages import Edit, Message
+from offturn_engine.messages import Edit
+from offturn_engine.path import Path
 from offturn_engine.pins import again
-from offturn_engine.ranges import Ranges, contains, label, union
+from offturn_engine.ranges import Ranges, contains, label, minus, union
 from offturn_engine.render import Rendering, render
 from offturn_engine.templates import ALL_USER_MESSAGES, template_of
-from offturn_engine.turns import waiting_in
+from offturn_engine.turns import humans, waiting_in
 
 SUMMARY_HEAD = "[Summary of messages "
 SUMMARY_TELLS = " of this conversation. It tells what already happened; it is not a new request."
@@ -53,7 +57,7 @@ HUMAN_TITLE = "What the human wrote, word for word"
 class Draft:
     """A candidate generation over a path. Budgets are in estimate units."""
 
-    path: Sequence[Message]
+    path: Path
     fmt: Format
     base: Compaction
     split: Split | None  # None: nothing more is covered than the base covers
@@ -74,6 +78,7 @@ class Draft:
     system_note: str = ""
     role: SummaryRole = "user"
     opaque: Opaque | None = None  # for what `split` covers and nothing else
+    phases: tuple[PhaseEnd, ...] = ()  # that the host told
     restores: tuple[Restore, ...] = ()  # of what the base or the draft covers, oldest first
     sections: Sections = NO_SECTIONS
     spent: Spent = NOTHING_SPENT
@@ -87,14 +92,33 @@ class Draft:
         return replace(self, concessions=counted, **changes)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
-    """What code says about the covered messages; the same for every draft with this `split`."""
+Told: TypeAlias = tuple[HumanBlock, LedgerBlock]
 
-    split: Split | None
+
+@dataclass(frozen=True)
+class Account:
+    """What code says about the covered messages; the same for every draft with the `split` of this one.
+
+    `told`: the texts already made of it, by all that decides them. `quoted`: what was measured of `human`.
+    """
+
+    draft: Draft = field(repr=False, compare=False)
     facts: tuple[LedgerItem, ...]
     human: tuple[HumanItem, ...]
-    used: frozenset[tuple[str, str]] = frozenset()  # the facts that what stays visible speaks of
+    told: dict[tuple[object, ...], Told] = field(default_factory=dict, repr=False, compare=False)
+    quoted: dict[int, Shown] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def used(self) -> frozenset[tuple[str, str]]:
+        """The facts that what stays visible speaks of: asked for only where not all of them are shown."""
+        stays = self.draft.path.without(covered_by(self.draft))
+        return in_use(self.facts, [m for m in stays if m.role != "system"])
+
+    @cached_property
+    def folded(self) -> tuple[Fold, ...]:
+        """Finished phases."""
+        over = phases(self.draft.path, self.draft.phases)
+        return fold(self.facts, over, used=self.used, measure=self.draft.measure) if over else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +134,9 @@ class Candidate:
 def account(draft: Draft) -> Account:
     """Ledger and human messages of all that the draft covers."""
     base, covered = draft.base, covered_by(draft)
-    fresh = [m for m in draft.path if contains(covered, m.seq) and not contains(base.covered, m.seq)]
+    fresh = draft.path.within(minus(covered, base.covered))
     facts = bounded(merge(base.facts, ledger(fresh))) if fresh else base.facts
-    human = tuple(item for item in human_items(draft.path) if contains(covered, item.seq))
-    stays = [m for m in draft.path if not contains(covered, m.seq) and m.role != "system"]
-    return Account(draft.split, facts, human, in_use(facts, stays))
+    return Account(draft, facts, human_items(draft.path, covered))
 
 
 def covered_by(draft: Draft) -> Ranges:
@@ -134,12 +156,10 @@ def human_tokens(draft: Draft) -> int:
 
 def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     """The record and view of a draft; `known` spares the account where only texts and edits changed."""
-    told = known if known and known.split is draft.split else account(draft)
+    told = known if known and known.draft.split is draft.split else account(draft)
     bare = _record(draft)
     skip = bare.pinned if bare.replay is None else (*bare.pinned, bare.replay)
-    order, measure = draft.human_rules.order, draft.measure
-    block = render_human(told.human, budget=_block_budget(draft), skip=skip, order=order, measure=measure)
-    listed = render_ledger(told.facts, budget=draft.ledger_budget, used=told.used, measure=measure)
+    block, listed = _told(draft, told, skip)
     sections = draft.sections if draft.sections.titles else draft.base.sections
     audit = Audit(
         kept=listed.kept,
@@ -160,13 +180,37 @@ def assemble(draft: Draft, known: Account | None = None) -> Candidate:
     return Candidate(draft, sized, rendering, told)
 
 
+def _told(draft: Draft, account: Account, skip: tuple[int, ...]) -> Told:
+    """The human words and the ledger of an account, in the room the draft gives them."""
+    room, order, measure = _block_budget(draft), draft.human_rules.order, draft.measure
+    known = room, draft.ledger_budget, order, skip
+    if known not in account.told:
+        block = render_human(account.human, budget=room, skip=skip, order=order, measure=measure, known=account.quoted)
+        budget = with_freed(draft.ledger_budget, block.freed)
+        listed = render_ledger(
+            account.facts,
+            budget=budget,
+            folded=account.folded if budget > 0 else (),  # without room no phase has a line
+            used=lambda: account.used,
+            quoted=block.quoted,
+            measure=measure,
+        )
+        account.told[known] = block, listed
+    return account.told[known]
+
+
+def with_freed(budget: int, freed: int) -> int:
+    """Room for facts: with what repeated human words left of theirs, where there is to be a ledger at all."""
+    return budget + freed if budget > 0 else budget
+
+
 def _block_budget(draft: Draft) -> int:
     """Room for human messages in the summary: where some stay as messages before it, what these leave."""
     if draft.human_rules.placement != "messages" or draft.split is None:
         return draft.human_budget
     covered = covered_by(draft)
-    head = draft.path[: draft.split.tail]
-    return draft.human_budget - sum(m.tokens for m in head if m.origin == "human" and not contains(covered, m.seq))
+    said = (draft.path[i] for i in humans(draft.path) if i < draft.split.tail)
+    return draft.human_budget - sum(m.tokens for m in said if not contains(covered, m.seq))
 
 
 def _record(draft: Draft) -> Compaction:
@@ -181,9 +225,10 @@ def _record(draft: Draft) -> Compaction:
         role=draft.role,
         system_note=draft.system_note if covered else "",
         pinned=again(draft.path, covered),
+        phases=draft.phases,
         restores=draft.restores,
         opaque=draft.opaque if draft.split else draft.base.opaque,
-        seen=max((m.seq for m in draft.path), default=-1) + 1,
+        seen=draft.path.last_seq + 1,
         provisional=draft.provisional,
         method=draft.method,
         reason=draft.reason,

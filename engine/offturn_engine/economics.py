@@ -17,7 +17,7 @@ from math import ceil
 from typing import Protocol, TypeAlias
 
 from offturn_engine.compaction import Compaction, Economics
-from offturn_engine.render import Item
+from offturn_engine.plain import Item
 
 HORIZON = 20  # requests after which the return is reported
 DIGITS = 8

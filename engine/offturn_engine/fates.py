@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from offturn_engine.compaction import NOTHING, Compaction, Restore
+from offturn_engine.fact_fates import FactFate
 from offturn_engine.groups import Pairs, pair
 from offturn_engine.handles import handle
 from offturn_engine.human import Form, form_in
@@ -109,7 +110,9 @@ class Fate:
 
     kind: `text`, `reasoning`, `call`, `result`, `opaque`, or of media what they are, as in `image`.
     earlier: or a generation before that, which is no longer kept. covered: the range (half-open) of the summary that
-    accounts for it. gave_way: what had to give way in that generation so that its view fits, counted.
+    accounts for it. gave_way: what had to give way in that generation so that its view fits, counted. facts: what the
+    ledger took from the message, a call's and its results' together, and what became of that in the newest generation;
+    filled by `Session.explain`, with the first part it gives of each message.
     """
 
     seq: int
@@ -123,6 +126,7 @@ class Fate:
     earlier: bool = False
     covered: tuple[int, int] | None = None
     gave_way: Mapping[str, int] = field(default_factory=dict)
+    facts: tuple[FactFate, ...] = ()
 
     @property
     def why(self) -> str:

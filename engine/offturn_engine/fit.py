@@ -8,7 +8,7 @@ facts and human words that gave way in vain are given back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -16,14 +16,15 @@ from offturn_config.groups import Prune
 from offturn_engine.boundaries import at
 from offturn_engine.draft import Candidate, Draft, assemble, floor
 from offturn_engine.errors import CannotFit
-from offturn_engine.groups import pair, pending
+from offturn_engine.groups import pending
 from offturn_engine.invariants import legal_cut_points
 from offturn_engine.media import without_encoded
 from offturn_engine.messages import Edit, Message, TextPart
-from offturn_engine.pins import GAVE_WAY, marked
+from offturn_engine.path import Path
+from offturn_engine.pins import GAVE_WAY, marked, pinned
 from offturn_engine.prune import pressed, prune
-from offturn_engine.ranges import contains, length
-from offturn_engine.turns import last_unanswered
+from offturn_engine.ranges import length
+from offturn_engine.turns import humans, last_unanswered
 
 LEDGER = ("ledger_detail",)
 HUMAN = ("human_budget", "human_by_handle")
@@ -69,7 +70,7 @@ def without_turn(draft: Draft) -> Draft | None:
 
     It cannot while calls are pending, nor where no request would be left to end the view with.
     """
-    if last_unanswered(draft.path) is None or pending(draft.path, pair(draft.path)):
+    if last_unanswered(draft.path) is None or pending(draft.path):
         return None
     return next(_covering(draft, "whole_turn", len(draft.path)), None)
 
@@ -106,7 +107,7 @@ def _tail_results(draft: Draft, policy: Prune) -> Iterator[Draft]:
 def _tail_messages(draft: Draft, _: Prune) -> Iterator[Draft]:
     """Cover more of the tail in whole units, halving what is left, with a stop where the current turn starts."""
     start = draft.split.tail if draft.split else _first_visible(draft)
-    cuts = [i for i in legal_cut_points(draft.path) if i > start]
+    cuts: Sequence[int] = [i for i in legal_cut_points(draft.path) if i > start]
     left = [*accumulate(reversed([m.tokens for m in draft.path]), initial=0)][::-1]
     asked = last_unanswered(draft.path) or 0
     turn = max((i for i in cuts if i <= asked), default=0)
@@ -148,7 +149,7 @@ def _long_texts(draft: Draft, _: Prune) -> Iterator[Draft]:
 
 
 def _human(draft: Draft, _: Prune) -> Iterator[Draft]:
-    budget = min(draft.human_budget, sum(m.tokens for m in draft.path if m.origin == "human"))
+    budget = min(draft.human_budget, sum(draft.path[i].tokens for i in humans(draft.path)))
     for smaller in (budget // 2, budget // 4, budget // 8):
         if draft.keep_human and draft.split:
             for step in _covering(draft, "human_messages", draft.split.tail, keep_human=smaller):
@@ -165,14 +166,14 @@ def _system_messages(draft: Draft, _: Prune) -> Iterator[Draft]:
 
 def _pins(draft: Draft, policy: Prune) -> Iterator[Draft]:
     """One pinned message after the other becomes like any other; at last the tail gives way once more, without them."""
-    pinned = [m.seq for m in draft.path if m.pinned]
-    for i, _ in enumerate(pinned):
-        draft = draft.conceding(GAVE_WAY, 1, path=marked(draft.path, pinned[i + 1 :]))
+    held = [draft.path[i].seq for i in pinned(draft.path)]
+    for i, _ in enumerate(held):
+        draft = draft.conceding(GAVE_WAY, 1, path=Path.of(marked(draft.path, held[i + 1 :])))
         start = draft.split.tail if draft.split else _first_visible(draft)
         if (more := next(_covering(draft, GAVE_WAY, start), None)) is not None:
             draft = replace(more, concessions=draft.concessions)
         yield draft
-    for group in (_tail_results, _tail_messages, _long_texts) if pinned else ():
+    for group in (_tail_results, _tail_messages, _long_texts) if held else ():
         for step in group(draft, policy):
             draft = step
             yield draft
@@ -187,9 +188,10 @@ def _middle_cut(text: str, seq: int) -> str:
 
 def _tail(draft: Draft) -> list[Message]:
     start = draft.split.tail if draft.split else 0
-    return [m for m in draft.path[start:] if not contains(draft.base.covered, m.seq)]
+    places = draft.path.outside(draft.base.covered)
+    return [m for low, high in places if high > start for m in draft.path[max(low, start) : high]]
 
 
 def _first_visible(draft: Draft) -> int:
-    covered = draft.base.covered
-    return next((i for i, m in enumerate(draft.path) if not contains(covered, m.seq) and m.origin != "system"), 0)
+    visible = (i for low, high in draft.path.outside(draft.base.covered) for i in range(low, high))
+    return next((i for i in visible if draft.path[i].origin != "system"), 0)

@@ -15,7 +15,8 @@ from offturn_engine.compaction import Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.messages import Json, Message, RawMessage
 from offturn_engine.notes import with_note
-from offturn_engine.render import Item, Rendering, is_system, render
+from offturn_engine.plain import Item
+from offturn_engine.render import Rendering, is_system, render
 from offturn_engine.summary import Prefix
 
 

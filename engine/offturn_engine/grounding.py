@@ -10,36 +10,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from decimal import Decimal
+
+from offturn_engine.amounts import (
+    DECIMAL_COMMA,
+    JOINED,
+    THOUSANDS,
+    Amount,
+    amounts,
+    in_latin,
+    written,
+)
+from offturn_engine.runs import Words
+from offturn_engine.source_forms import Known
 
 _TOKEN = re.compile(r"[A-Za-z0-9_./\\~@+%#:=?&$-]+")
 _PIECE = re.compile(r"[A-Za-z0-9_.\-]+")
 _ATOM = re.compile(r"[A-Za-z0-9]+")
+_NAMING = re.compile(r"[\d_/\\]|\.[A-Za-z]|--|[A-Za-z][A-Z]")
+"""Without one of these a text names nothing."""
 _SPLIT = re.compile(r"[:=?&#@%+$]+")
 _SEPARATOR = re.compile(r"[._-]")
-_WORD_NUMBER = re.compile(r"([a-z]+)(\d+)")
 _STEM = re.compile(r"([^\W\d_]{4})[^\W\d_]*|(?<=[\u3040-\u9fff\uac00-\ud7af])([\u3040-\u9fff\uac00-\ud7af])")
 _DIGITS = re.compile(r"\d+")
-_THOUSANDS = re.compile(r"(?<=\d)[,_'\u00a0\u202f](?=\d{3}(?!\d))")
 _SMALL_RANGE = re.compile(r"\d(?:-\d)+")
-_THOUSANDTHS = re.compile(
-    r"(?i)(?<=\d)[^\S\n](?=(?:s|secs?|seconds?|segundos?|sekunden|[kmg]b|k|thousand|million|mil|millones|tausend|millionen)\b)"
-)
-_TIMES = re.compile(
-    r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)[^\S\n]?(k|thousand|mil|tausend|m|millions?|mill[oó]n(?:es)?|million(?:en)?|[千万萬亿億])(?![a-z])"
-)
-_ONES = "\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d"
-_PERCENT = re.compile(r"(?<![\w.])(\d{1,3}(?:\.\d)?)[^\S\n]?%")
-_PM = re.compile(r"(?<![\w.])(1[01]|[1-9])(?::\d\d)?[^\S\n]?p\.?m\b")
-_SPAN = re.compile(
-    r"(?<![\w.])(\d{1,6})[^\S\n]?(?:(s|secs?|seconds?|segundos?|sekunden?|\u79d2|[gm]b)|(min|mins|minutes?|minutos?|minuten?|\u5206\u949f)"
-    r"|(h|hours?|horas?|stunden?|\u5c0f\u65f6)|(days?|d[i\u00ed]as?|tagen?|\u5929)|(weeks?|semanas?|wochen?|\u5468))(?![a-z])"
-)
-_SMALLER = ((1_000, 1_024), (60, 60_000), (60, 3_600), (24,), (7,))
-"""By what a span or a size of each group of `_SPAN` is multiplied in a smaller unit."""
-_SPELLED = re.compile(rf"[a-z\u00e0-\u017f]{{3,}}|\u4e00[\u767e\u5343]|[{_ONES}]?\u5341[{_ONES}]?")
+_POINTS = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{3}){2,4}(?![\w.]*\d)")
 _LIST_NUMBER = re.compile(r"^[^\S\n]*(?:[-*+][^\S\n]+)?\d{1,3}(?:\.\d{1,2})?[.):](?=\s)", re.MULTILINE)
-_ESCAPES = re.compile(r"\\[nrt\"]")
 
 _NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)")
 _MEASURE = re.compile(r"(\d+(?:\.\d+)?)-?([A-Za-z%]{1,12}(?:-[A-Za-z]+)*)")
@@ -54,43 +50,6 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_IN_WORDS = {
-    word: str(value)
-    for value, words in (
-        (10, "ten diez zehn \u5341"),
-        (11, "eleven elf \u5341\u4e00"),
-        (12, "twelve dozen doce docena zw\u00f6lf dutzend \u5341\u4e8c"),
-        (13, "thirteen trece dreizehn"),
-        (14, "fourteen catorce vierzehn"),
-        (15, "fifteen quince f\u00fcnfzehn \u5341\u4e94"),
-        (16, "sixteen diecis\u00e9is sechzehn"),
-        (17, "seventeen diecisiete siebzehn"),
-        (18, "eighteen dieciocho achtzehn"),
-        (19, "nineteen diecinueve neunzehn"),
-        (20, "twenty veinte zwanzig \u4e8c\u5341"),
-        (30, "thirty treinta drei\u00dfig \u4e09\u5341"),
-        (40, "forty cuarenta vierzig \u56db\u5341"),
-        (50, "fifty cincuenta f\u00fcnfzig \u4e94\u5341"),
-        (60, "sixty sesenta sechzig \u516d\u5341"),
-        (70, "seventy setenta siebzig"),
-        (80, "eighty ochenta achtzig \u516b\u5341"),
-        (90, "ninety noventa neunzig"),
-        (100, "hundred cien hundert \u4e00\u767e"),
-        (1_000, "thousand tausend \u4e00\u5343"),
-    )
-    for word in words.split()
-}
-_FACTOR = {
-    "k": 1_000,
-    "t": 1_000,
-    "mil": 1_000,
-    "m": 1_000_000,
-    "\u5343": 1_000,
-    "\u4e07": 10_000,
-    "\u842c": 10_000,
-    "\u4ebf": 10**8,
-    "\u5104": 10**8,
-}
 _EXTENSIONS = _set(
     "py pyi js jsx ts tsx mjs cjs json jsonl yaml yml toml ini cfg conf env md rst txt log csv tsv xml html htm css scss "
     "sh bash zsh ps1 bat sql db sqlite go rs c h cc cpp hpp java kt swift rb php pl lua ipynb lock mod sum gradle "
@@ -105,19 +64,6 @@ _COMMON = _set(
 _MOST = 50
 
 
-@dataclass(slots=True)
-class _Known:
-    """Every form of the source a summary's anchor is compared with."""
-
-    pieces: set[str] = field(default_factory=set)  # between slashes, colons and the like: `app.py`, `PAY-482`
-    atoms: set[str] = field(default_factory=set)  # letters and digits only: `app`, `py`
-    numbers: set[str] = field(default_factory=set)
-    scaled: set[str] = field(default_factory=set)  # of large numbers, in thousands and millions
-    hexes: set[str] = field(default_factory=set)  # starts of hashes
-    pairs: set[str] = field(default_factory=set)  # a name with the folder it stands in: `src/app.py`
-    bare: set[str] = field(default_factory=set)  # a name that stands in no folder, as a listing shows it
-
-
 def anchors(text: str) -> set[str]:
     """What a text names that must have a source: paths, URLs, versions, numbers from ten up, identifiers."""
     return set(_anchors(text))
@@ -125,7 +71,7 @@ def anchors(text: str) -> set[str]:
 
 def ungrounded(summary: str, source: str) -> list[str]:
     """The summary's anchors that the source does not hold, in order, at most 50. Data: never for logs or errors."""
-    known = _known(source)
+    known = Known(source)
     found: dict[str, None] = {}
     for anchor in _anchors(summary):
         if anchor not in found and not _grounded(anchor, known):
@@ -135,20 +81,28 @@ def ungrounded(summary: str, source: str) -> list[str]:
     return list(found)
 
 
-def familiar(summary: str, source: str) -> float:
+def familiar(summary: str, source: Words) -> float:
     """The share of the summary's words, by their first letters, that the source holds too; 1.0 without words."""
-    words = _stems(summary)
+    words = _stems(Words(summary))
     return len(words & _stems(source)) / len(words) if words else 1.0
 
 
-def _stems(text: str) -> set[str]:
-    return {match[1] or match[2] for match in _STEM.finditer(text.lower())}
+def _stems(text: Words) -> set[str]:
+    found = {word[:4] for word in text.plain if len(word) >= 4}
+    found.update(match[1] or match[2] for match in _STEM.finditer(text.other))
+    return found
 
 
 def _anchors(text: str) -> Iterator[str]:
-    plain = _THOUSANDTHS.sub("", _THOUSANDS.sub("", _LIST_NUMBER.sub(" ", text)))
+    if _NAMING.search(text) is None:
+        return
+    plain = DECIMAL_COMMA.sub(".", THOUSANDS.sub("", _LIST_NUMBER.sub(" ", text)))
+    plain = _POINTS.sub(lambda match: match[0].replace(".", ""), plain)
+    plain = JOINED.sub("", in_latin(plain))
     for match in _TOKEN.finditer(plain):
         token = match[0].rstrip(".:=?&#%+-$\\")
+        if token.islower() and token.isalpha():  # most are, and none of these is a name
+            continue
         if "://" in token:
             yield token
         else:
@@ -196,7 +150,7 @@ def _is_anchor(piece: str) -> bool:
     if number := _NUMBER.fullmatch(piece):
         return "." in number[1] or int(number[1][:6]) >= 10
     if measure := _MEASURE.fullmatch(piece):
-        return "." in measure[1] or float(measure[1][:6]) >= 10
+        return "." in measure[1] or float(measure[1][:6]) >= 10 or any(one.scaled for one in amounts(piece))
     shapes = (_SNAKE, _CAMEL, _HEX, _TICKET)
     if _is_file(piece) or any(shape.fullmatch(piece) for shape in shapes):
         return True
@@ -204,98 +158,51 @@ def _is_anchor(piece: str) -> bool:
     return len(runs) > 1 or any(len(run) > 1 for run in runs)
 
 
-def _grounded(anchor: str, known: _Known) -> bool:
+def _grounded(anchor: str, known: Known) -> bool:
     lowered = anchor.lower()
     if "/" in anchor or "\\" in anchor:
         return _path_grounded(lowered, known)
     if anchor.startswith("--"):
-        return lowered[2:] in known.pieces
-    if lowered in known.pieces or lowered in known.hexes or _SEPARATOR.sub("", lowered) in known.pieces:
+        return known.piece(lowered[2:])
+    if known.piece(lowered) or known.hash(lowered) or known.piece(_SEPARATOR.sub("", lowered)):
         return True
     if number := _NUMBER.fullmatch(lowered):
-        return number[1] in known.numbers
+        return known.number(number[1])
     if measure := _MEASURE.fullmatch(lowered):
-        return measure[1] in known.numbers or measure[1] in known.scaled
+        return _amount_known(measure[1], next(amounts(anchor), None), known)
     if _is_file(anchor) or _SNAKE.fullmatch(anchor) or _HEX.fullmatch(anchor):
         return False
-    return all(_atom_known(atom, known) for atom in _ATOM.findall(lowered))
+    return all(map(known.atom, _ATOM.findall(lowered)))
 
 
-def _atom_known(atom: str, known: _Known) -> bool:
-    if atom in known.atoms or atom in known.numbers:
+def _amount_known(digits: str, amount: Amount | None, known: Known) -> bool:
+    """An amount in whatever exact unit, one that was rounded, or the number alone where nothing multiplies it."""
+    if amount is None or amount.bare:
+        return known.number(digits) or any(known.scaled(power, digits) for power in (3, 6, 9))
+    if known.gives(amount.readings) or any(known.number(written(n)) for n in (*amount.counts, *amount.counted)):
         return True
-    split = _WORD_NUMBER.fullmatch(atom)
-    return split is not None and split[1] in known.atoms and split[2] in known.numbers
+    powers = _powers(digits, amount)
+    if known.number(digits) and (not amount.scaled or powers & known.apart):
+        return True
+    return any(known.scaled(power, digits) for power in powers)
 
 
-def _path_grounded(path: str, known: _Known) -> bool:
+def _powers(digits: str, amount: Amount) -> set[int]:
+    """By which powers of ten a number may have been divided to have these digits: seconds are of milliseconds."""
+    found: set[int] = set()
+    for kind, value in amount.readings:
+        factor = value / Decimal(digits) if Decimal(digits) else Decimal(1)
+        found.update(power for power in (3, 6, 9) if factor * (1_000 if kind == "time" else 1) == 10**power)
+    return found
+
+
+def _path_grounded(path: str, known: Known) -> bool:
     """A file by its name in the folder it is said to be in, anything else by every component."""
     parts = [part.strip(".-") for part in _PIECE.findall(path.split("://", 1)[-1])]
     parts = [part for part in parts if part]
     if "://" not in path and parts and _is_file(parts[-1]):
         name = parts[-1]
-        placed = len(parts) < 2 or "/".join(parts[-2:]) in known.pairs
-        return name in known.pieces and (placed or (name in known.bare and parts[-2] in known.pieces))
-    return all(part in known.pieces or part in known.numbers for part in parts)
-
-
-def _known(source: str) -> _Known:
-    known = _Known()
-    plain = source.lower()
-    known.numbers.update(_IN_WORDS[word] for word in set(_SPELLED.findall(plain)) & _IN_WORDS.keys())
-    known.numbers.update(str(int(hour) + 12) for hour in _PM.findall(plain))
-    for value, *units in _SPAN.findall(_THOUSANDS.sub("", plain)):
-        smaller = next(factors for unit, factors in zip(units, _SMALLER, strict=True) if unit)
-        known.numbers.update(str(int(value) * factor) for factor in smaller)
-    known.numbers.update(f"{float(percent) / 100:g}" for percent in _PERCENT.findall(plain))
-    for match in _TIMES.finditer(_THOUSANDS.sub("", plain)):
-        unit = match[2]
-        known.numbers.add(f"{float(match[1]) * (_FACTOR.get(unit) or _FACTOR[unit[0]]):.0f}")
-    # `[10,200]` is two numbers, `10,200` one; a line break escaped inside JSON glues its letter to the next word
-    for text in dict.fromkeys((plain, _THOUSANDS.sub("", plain), _ESCAPES.sub(" ", plain))):
-        folder = ""
-        end = -1
-        for match in _PIECE.finditer(text):
-            piece = match[0].strip(".-")
-            _learn(piece, known)
-            inside = match.start() == end + 1 and text[end] in "/\\"
-            if inside:
-                known.pairs.add(f"{folder}/{piece}")
-            else:
-                known.bare.add(piece)
-            folder, end = piece, match.end()
-    return known
-
-
-def _learn(piece: str, known: _Known) -> None:
-    if piece in known.pieces:
-        return
-    fields = piece.split(".")[:8]
-    known.pieces.update((piece, _SEPARATOR.sub("", piece), *fields))
-    known.pieces.update(".".join(fields[start:]) for start in range(1, len(fields)))
-    known.atoms.update(_ATOM.findall(piece))
-    for digits in _DIGITS.findall(piece):
-        _learn_number(digits, known)
-    for match in _NUMBER.finditer(piece):
-        _learn_decimal(match[1], known)
-    if _HEX.fullmatch(piece):
-        known.hexes.update(piece[:end] for end in range(7, min(len(piece), 16)))
-
-
-def _learn_number(digits: str, known: _Known) -> None:
-    known.numbers.update((digits, digits.lstrip("0") or "0"))
-    if 4 <= len(digits) <= 12:
-        value = int(digits)
-        for unit in (1_000, 1_000_000):
-            known.scaled.update((f"{value / unit:.0f}", f"{value / unit:.1f}"))
-
-
-def _learn_decimal(text: str, known: _Known) -> None:
-    """A dotted number with its starts (`3.11` of `3.11.4`), and a decimal's roundings."""
-    fields = text.split(".")[:8]
-    known.numbers.update(".".join(fields[:end]) for end in range(1, len(fields) + 1))
-    if len(fields) == 2 and len(text) <= 16:
-        value = float(text)
-        known.numbers.update((f"{value:.0f}", f"{value:.1f}", f"{value:.2f}"))
-        if value <= 1:
-            known.numbers.add(f"{value * 100:.0f}")
+        if not known.piece(name) or len(parts) < 2:
+            return known.piece(name)
+        return known.placed(parts[-2], name) or (known.bare(name) and known.piece(parts[-2]))
+    return all(known.piece(part) or known.number(part) for part in parts)

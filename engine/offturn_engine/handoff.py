@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from offturn_engine.compaction import Compaction, LedgerItem
-from offturn_engine.draft import FACTS_TITLE, HUMAN_TITLE
+from offturn_engine.draft import FACTS_TITLE, HUMAN_TITLE, with_freed
 from offturn_engine.human import human_items
 from offturn_engine.human import render as render_human
-from offturn_engine.ledger import bounded, ledger, merge
+from offturn_engine.ledger import bounded, fold, ledger, merge, phases
 from offturn_engine.ledger import render as render_ledger
 from offturn_engine.ledger.ranking import name_of
 from offturn_engine.ledger.showing import EDGES, STATED
@@ -34,10 +34,11 @@ def briefing(path: Sequence[Message], base: Compaction, *, human_budget: int, le
     fresh = [message for message in path if not contains(base.covered, message.seq)]
     asked = last_unanswered(path)
     waiting = path[asked] if asked is not None else None
-    known = _apart(merge(base.facts, ledger(fresh)), waiting)
-    facts = render_ledger(bounded(known), budget=ledger_budget)
+    known = bounded(_apart(merge(base.facts, ledger(fresh)), waiting))
     skip = () if waiting is None else (waiting.seq,)
     said = render_human(human_items(path), budget=human_budget, skip=skip)
+    folded = fold(known, phases(path, base.phases))
+    facts = render_ledger(known, budget=with_freed(ledger_budget, said.freed), folded=folded, quoted=said.quoted)
     parts = [_head(path, base)]
     parts += [f"## {title}\n{body}" for title, body in base.sections.items() if body.strip()]
     parts += [f"## {FACTS_TITLE}\n{facts.text}"] if facts.text else []

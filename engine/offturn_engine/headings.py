@@ -133,5 +133,5 @@ def _body(lines: Sequence[str]) -> str:
 
 
 def _demoted(line: str) -> str:
-    match = _HASHED.match(line)
-    return f"**{match[1].strip(' #*')}**" if match and line.lstrip().startswith(("# ", "## ")) else line
+    match = _HASHED.match(line) if line.lstrip().startswith(("# ", "## ")) else None
+    return f"**{match[1].strip(' #*')}**" if match else line

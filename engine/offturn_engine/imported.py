@@ -59,7 +59,7 @@ def imported(
     text = clean(summary).strip()
     if not text:
         return NotTaken("opaque")
-    draft = draft_of(path, base, fmt, policy, limits, "manual")
+    draft = draft_of(path, base, fmt, policy, limits, "manual", base.phases)
     start = max(i for i in legal_cut_points(path) if i <= covered)
     parts = at(path, base.covered, start, system=limits.tail, human=draft.keep_human)
     if not parts.cover:

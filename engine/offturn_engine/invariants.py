@@ -19,7 +19,8 @@ from offturn_engine.groups import pair, pending, spans
 from offturn_engine.human import accounted
 from offturn_engine.messages import Message
 from offturn_engine.notes import with_note
-from offturn_engine.ranges import contains, inside, ranges_of
+from offturn_engine.path import Path
+from offturn_engine.ranges import contains, length
 from offturn_engine.render import Rendering, render
 from offturn_engine.turns import last_unanswered
 
@@ -54,32 +55,32 @@ class NothingLost(Invariant):
     name = "nothing-lost"
 
     def violations(self, shown: Shown) -> list[str]:
-        covered, items = shown.compaction.covered, shown.rendering.items
-        seen = {item.seq for item in items if item.kind in ("message", "late")}
-        edited = {edit.seq for edit in shown.compaction.edits}
+        covered, items, path = shown.compaction.covered, shown.rendering.items, Path.of(shown.path)
         raws = {item.seq: item.raw for item in items if item.kind == "message"}
         late = {item.seq for item in items if item.kind == "late"}
-        found = [
-            f"m{m.seq} is neither visible nor covered"
-            for m in shown.path
-            if not contains(covered, m.seq) and m.seq not in seen
-        ]
-        found += [f"m{m.seq} is covered and visible" for m in shown.path if contains(covered, m.seq) and m.seq in seen]
+        seen, edited = raws.keys() | late, {edit.seq for edit in shown.compaction.edits}
+        visible, gone = path.without(covered), path.inside(covered)
+        found = [f"m{m.seq} is neither visible nor covered" for m in visible if m.seq not in seen]
+        if gone:
+            found += [f"m{m.seq} is covered and visible" for m in path.within(covered) if m.seq in seen]
         found += [
             f"m{m.seq} was altered without a recorded edit"
-            for m in shown.path
-            if m.seq in raws and m.seq not in edited and m.seq not in late and raws[m.seq] != m.raw
-            if m is not shown.path[0] or raws[m.seq] != with_note(m.raw, shown.compaction.system_note)
+            for m in visible
+            if (raw := raws.get(m.seq, m.raw)) is not m.raw
+            and m.seq not in edited
+            and m.seq not in late
+            and raw != m.raw
+            and (m is not path[0] or raw != with_note(m.raw, shown.compaction.system_note))
         ]
         found += [
             f"m{r.seq} is restored and not covered" for r in shown.compaction.restores if not contains(covered, r.seq)
         ]
         times = Counter(item.seq for item in items if item.kind == "message")
         found += [f"m{seq} is shown {count} times" for seq, count in times.items() if count > 1]
-        plain = {m.seq: m for m in shown.path if m.seq in times and not m.calls and not m.results}
+        plain = {m.seq: m for m in visible if m.seq in times and not m.calls and not m.results}
         if [*plain] != [item.seq for item in items if item.kind == "message" and item.seq in plain]:
             found.append("messages are not in the order of the path")
-        if not inside(covered, ranges_of(m.seq for m in shown.path)):
+        if length(covered) > sum(high - low for low, high in gone):
             found.append("it covers messages that are not on the path")
         if covered and not shown.compaction.summary:
             found.append("covered messages have no summary")
@@ -93,7 +94,7 @@ class HumanWords(Invariant):
 
     def violations(self, shown: Shown) -> list[str]:
         kept = {item.seq for item in shown.compaction.human}
-        covered = [m for m in shown.path if m.origin == "human" and contains(shown.compaction.covered, m.seq)]
+        covered = [m for m in Path.of(shown.path).within(shown.compaction.covered) if m.origin == "human"]
         found = [f"m{m.seq} of a human is covered and not carried" for m in covered if m.seq not in kept]
         told = accounted(shown.compaction.summary)
         replayed = {item.seq for item in shown.rendering.items if item.kind in ("pinned", "replay")}
@@ -119,9 +120,8 @@ class ToolPairs(Invariant):
         return found
 
     def forbids_cut(self, path: Sequence[Message]) -> set[int]:
-        pairs = pair(path)
-        forbidden = {i for low, high in spans(path, pairs) for i in range(low + 1, high)}
-        first = min((i for i, _ in pending(path, pairs)), default=len(path))
+        forbidden = {i for low, high in spans(path) for i in range(low + 1, high)}
+        first = min((i for i, _ in pending(path)), default=len(path))
         return forbidden | set(range(first + 1, len(path) + 1))
 
 
@@ -177,8 +177,12 @@ def violations(shown: Shown) -> dict[str, list[str]]:
     return {i.name: found for i in ALL if (found := i.violations(shown))}
 
 
-def legal_cut_points(path: Sequence[Message]) -> list[int]:
+def legal_cut_points(path: Sequence[Message]) -> Sequence[int]:
     """Indices before which every invariant allows a cut, ascending; 0 is always one."""
+    return Path.of(path).once(_legal_cut_points)
+
+
+def _legal_cut_points(path: Path) -> list[int]:
     forbidden = set[int]().union(*(i.forbids_cut(path) for i in ALL))
     return [i for i in range(len(path)) if i not in forbidden] or [0]
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from offturn_engine.runs import Words
 from offturn_engine.statement_words import CHOOSING
 from offturn_engine.statements import Statement, statements
 
@@ -27,17 +28,21 @@ _TITLE = 0.5  # share of capitalised words from which a statement is a title
 _NOUNS = 0.3  # and a text, one of a language that writes nouns so
 
 
-def inventions(prose: str, source: str) -> list[str]:
+def inventions(prose: str, source: Words) -> list[str]:
     """The statements that are invented, in order, at most `MOST`. Data: never for logs or errors."""
     return list(islice(_Known(prose, source).invented(), MOST))
 
 
+def _pairs(text: str) -> set[str]:
+    return {text[i : i + 2] for i in range(len(text) - 1) if text[i] >= "\u3400"}
+
+
 class _Known:
-    def __init__(self, prose: str, source: str) -> None:
+    def __init__(self, prose: str, source: Words) -> None:
         self.told = list(statements(prose))
-        self.words = {word[:COMMON] for word in _WORD.findall(source.lower())}
+        self.words = {word[:COMMON] for word in source.all}
         han = _HAN.search(prose) is not None
-        self.pairs = {source[i : i + 2] for i in range(len(source) - 1) if source[i] >= "\u3400"} if han else set[str]()
+        self.pairs = _pairs(source.text) if han else set[str]()
         words = [word for one in self.told for word in one.words]
         self.foreign = len(words) - len(self.unknown(words)) < FOREIGN * len(words)
         capitals = [word[0].isupper() for one in self.told for word in _WORD.findall(one.text)[1:]]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
+from typing import TypeAlias
 
 LONGEST = 20_000
 """Characters looked at per message."""
@@ -50,7 +51,10 @@ _WORDS: Mapping[str, frozenset[str]] = {
         "Hungarian": "és a az nem hogy is egy van ez meg de csak már kell mint ha volt vagy most kérem köszönöm lehet",
     }.items()
 }
-_SHARED = Counter(word for words in _WORDS.values() for word in words)
+_LANGUAGES = {
+    every: tuple(name for name, words in _WORDS.items() if every in words)
+    for every in frozenset().union(*_WORDS.values())
+}
 
 _SCRIPTS: tuple[tuple[str, str, float], ...] = (
     ("Japanese", "[\u3040-\u30ff]", 1.0),
@@ -89,17 +93,30 @@ _SYMBOLS = re.compile(r"[{}()\[\];=<>|\\/_$&*\"^~#@+]")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 
 
+Vote: TypeAlias = tuple[str, float]
+"""One message's language and weight; ("", 0) when no language stands out."""
+
+
 def detect(texts: Sequence[str]) -> str:
     """The language of most of these human messages, by its English name; "" when unsure."""
-    votes: dict[str, float] = defaultdict(float)
-    for text in texts:
-        name, weight = _vote(prose(text))
+    return elected(votes(texts))
+
+
+def votes(texts: Iterable[str]) -> list[Vote]:
+    """What each of these messages says about the language."""
+    return [_vote(prose(text)) for text in texts]
+
+
+def elected(cast: Iterable[Vote]) -> str:
+    """The language that most of the votes are for; "" when unsure."""
+    weights: dict[str, float] = defaultdict(float)
+    for name, weight in cast:
         if name:
-            votes[name] += weight
-    if not votes:
+            weights[name] += weight
+    if not weights:
         return ""
-    name, weight = max(votes.items(), key=itemgetter(1))
-    return name if weight >= _LEAST and weight >= _MAJORITY * sum(votes.values()) else ""
+    name, weight = max(weights.items(), key=itemgetter(1))
+    return name if weight >= _LEAST and weight >= _MAJORITY * sum(weights.values()) else ""
 
 
 def prose(text: str) -> str:
@@ -110,7 +127,8 @@ def prose(text: str) -> str:
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
         elif not fenced and not _is_code(line):
-            kept.append(_ASCII_RUN.sub(_word_or_blank, _CODE_SPAN.sub(" ", line)))
+            bare = _CODE_SPAN.sub(" ", line)
+            kept.append(_ASCII_RUN.sub(_word_or_blank, bare) if _LITERAL.search(bare) else bare)
     return "\n".join(kept)
 
 
@@ -125,13 +143,16 @@ def _is_code(line: str) -> bool:
     return len(_SYMBOLS.findall(bare)) * 10 > len(bare) + 10
 
 
-def _vote(text: str) -> tuple[str, float]:
-    """One message's language and weight; ("", 0) when no language stands out."""
+def _vote(text: str) -> Vote:
     points = _script_points(text)
     words = Counter(word.replace("\u2019", "'") for word in _WORD.findall(text.lower()))
-    for name, frequent in _WORDS.items():
-        # a word that several languages share says little about any of them
-        points[name] = sum(min(count, 3) / _SHARED[word] for word, count in words.items() if word in frequent)
+    shares: dict[str, list[float]] = defaultdict(list)
+    for word, count in words.items():
+        for name in _LANGUAGES.get(word, ()):
+            # a word that several languages share says little about any of them
+            shares[name].append(min(count, 3) / len(_LANGUAGES[word]))
+    for name in _WORDS:
+        points[name] = sum(shares[name])
     second, best = sorted(points.items(), key=itemgetter(1))[-2:]
     if best[1] < 0.5 or best[1] < second[1] * 1.25:
         return "", 0.0
@@ -139,6 +160,8 @@ def _vote(text: str) -> tuple[str, float]:
 
 
 def _script_points(text: str) -> dict[str, float]:
+    if text.isascii():
+        return dict.fromkeys((name for name, _, _ in _SCRIPTS), 0.0)
     points = {name: len(letters.findall(text)) * worth for name, letters, worth in _SCRIPT_PATTERNS}
     for name, parent in _PARENTS.items():
         if points[name] * 6 > points[parent]:

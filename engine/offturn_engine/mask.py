@@ -8,11 +8,13 @@ times, whatever the text is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from offturn_engine.mask_names import assignments
 from offturn_engine.mask_rules import Find, keys_of_blocks, patterns
+from offturn_engine.mask_texts import Texts
 
 _WORD = re.compile(r"\w*")
 
@@ -27,19 +29,31 @@ class Masked:
 
 def mask(text: str) -> Masked:
     """Replace what is certainly, or by its place and look very probably, a secret. A masked text stays as it is."""
+    return mask_each([text])[0]
+
+
+def mask_each(texts: Sequence[str]) -> list[Masked]:
+    """The same of each text; of many at once in a fraction of the time."""
+    held = Texts(texts)
+    finds = defaultdict[int, list[Find]](list)
+    for index, find in (*patterns(held), *keys_of_blocks(held), *assignments(held)):
+        finds[index].append(find)
+    return [_masked(text, finds[i]) if i in finds else Masked(text, 0) for i, text in enumerate(texts)]
+
+
+def _masked(text: str, finds: Iterable[Find]) -> Masked:
     parts: list[str] = []
     end = count = 0
-    for find in _joined(text):
+    for find in _joined(text, finds):
         parts += [text[end : find.start], f"[masked: {find.kind}]"]
         end, count = find.end, count + 1
-    return Masked("".join([*parts, text[end:]]), count) if count else Masked(text, 0)
+    return Masked("".join([*parts, text[end:]]), count)
 
 
-def _joined(text: str) -> Iterator[Find]:
+def _joined(text: str, finds: Iterable[Find]) -> Iterator[Find]:
     """Finds in order; those that overlap are one, named by the first. A word is masked whole or not at all."""
-    found = sorted((*patterns(text), *keys_of_blocks(text), *assignments(text)), key=lambda f: (f.start, -f.end))
     last: Find | None = None
-    for find in found:
+    for find in sorted(finds, key=lambda f: (f.start, -f.end)):
         word = _WORD.match(text, find.end)
         end = word.end() if word else find.end
         if last is None or find.start >= last.end:

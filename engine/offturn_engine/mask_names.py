@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from offturn_engine.mask_rules import Find
+from offturn_engine.mask_texts import Texts
 from offturn_engine.mask_values import is_code, is_password, is_placeholder, is_random, telling
 
 PASSWORDS = r"passw(?:or)?d|passphrase|passcode|(?<=[_.-])pass|pwd|contrase(?:ñ|n)a|\bclave|密码|密碼|口令"
@@ -32,8 +33,18 @@ _NAMED = re.compile(
     rf"|(?P<set>(?:{_QUOTE})?[\])]{{0,2}}\s{{0,8}}(?:\?\?=|\|\|=|=>|:=|={{1,3}}(?![=~>])|:(?![:=])|\uff1a)\s{{0,8}})"
     r"|(?P<flag>[ ]{1,3}))"
 )
+_STARTS = (b"pass", b"pwd", b"contrase", b"clave", b"secret", b"token", b"credential", b"connect.sid")
+_STARTS_ELSEWHERE = tuple(word.encode() for word in ("密码", "密碼", "口令", "密钥", "密鑰", "令牌"))
+"""How the telling words begin, but for those that end in `key` and those of sessions."""
+_KEYS_OF = (
+    *(b"api", b"access", b"secret", b"private", b"signing", b"encryption", b"master", b"account", b"auth", b"service"),
+    *(b"subscription", b"storage", b"license", b"hmac", b"webhook", b"deploy", b"role"),
+)
+_SHARED = (b"shared", b"shared_", b"shared-")
+_SESSIONS = (b"sessionid", b"sessid", b"sessioncookie", b"session_cookie", b"session-cookie")
+_BEFORE_SESSION = (b"", b"j", b"php")
 _TYPE = re.compile(r"[A-Za-z][\w.]{0,30}(?:\[[\w, ]{0,30}\])?(?: ?\| ?None)?\s{0,2}=\s{0,4}(?=[fbru]?[\"'`])")
-_NAME = re.compile(r"[\w.$-]*\Z")
+_NAME = re.compile(r"[\w.$-]*+")
 _OPEN = re.compile(rf"[fbru]{{0,2}}({_QUOTE}|「|“)")
 _CLOSING = {"「": "」", "“": "”"}
 _BARE = re.compile(r"(?:[^\s\"'`,;&|<>\\\uff0c。\uff1b、]{1,200}+|\\(?![nrt\"'])){1,3}")
@@ -42,6 +53,7 @@ _REST = re.compile(r"[^\s\"'`,;&<>\\]*+")
 _DIGIT = re.compile(r"\d")
 _TAG = re.compile(r"[^<>\n]{1,500}")
 _LONGEST = 2_000
+_NAME_LONGEST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +63,15 @@ class _Value:
     literal: bool
 
 
-def assignments(text: str) -> Iterator[Find]:
-    """Values that look like secrets, given to names that say so."""
-    done = 0
-    for match in _NAMED.finditer(text):
-        if match.start() < done:
+def assignments(held: Texts) -> Iterator[tuple[int, Find]]:
+    """Values that look like secrets, given to names that say so, and in which text."""
+    last, done = -1, 0
+    for index, match in _named(held):
+        text = held.texts[index]
+        if index == last and match.start() < done:
             continue
+        if match["flag"] and "--" not in text[max(0, match.start() - _NAME_LONGEST) : match.start()]:
+            continue  # most matches are no more than the word and a blank
         name = _name(text, match)
         if NOT_SECRET.search(name):
             continue
@@ -65,16 +80,42 @@ def assignments(text: str) -> Iterator[Find]:
         value = _value(text, match, name)
         if value is not None and _accepts(text[value.start : value.end], match, value.literal, _is_env(match, name)):
             rest = None if value.literal else _REST.match(text, value.end)
-            done = rest.end() if rest else value.end
-            yield Find(_kind(match), value.start, done)
+            last, done = index, rest.end() if rest else value.end
+            yield index, Find(_kind(match), value.start, done)
+
+
+def _named(held: Texts) -> Iterator[tuple[int, re.Match[str]]]:
+    """The matches of `_NAMED`. It is tried only where a telling word may begin: at every place it would take most of the time."""
+    last, end = -1, 0
+    for place in sorted(_starts(held)):
+        index, start = held.at(place)
+        if (index != last or start >= end) and (match := _NAMED.match(held.texts[index], start)):
+            last, end = index, match.end()
+            yield index, match
+
+
+def _starts(held: Texts) -> set[int]:
+    """The places where a telling word may begin."""
+    lower = held.lower
+    words = _STARTS if lower.isascii() else _STARTS + _STARTS_ELSEWHERE
+    found = {place for word in words if word in lower for place in held.places(word)}
+    for place in held.places(b"key"):
+        low = place - 1 if lower[place - 1 : place] in (b"_", b"-", b" ") else place
+        for word in _KEYS_OF if lower.endswith(_KEYS_OF, 0, low) else ():
+            if lower.endswith(word, 0, low):
+                found.add(low - len(word))
+                found |= {low - len(word) - len(one) for one in _SHARED if lower.endswith(one, 0, low - len(word))}
+    for place in held.places(b"sessi"):
+        if lower.startswith(_SESSIONS, place):
+            found |= {place - len(before) for before in _BEFORE_SESSION if lower.endswith(before, 0, place)}
+    return found
 
 
 def _name(text: str, match: re.Match[str]) -> str:
-    """What stands before the telling word in the same name, at most 40 characters."""
-    start = max(0, match.start() - 40)
-    before = text[start : match.start()]
-    found = _NAME.search(before)
-    name = found[0] if found else ""
+    """What stands before the telling word in the same name, at most `_NAME_LONGEST` characters."""
+    before = text[max(0, match.start() - _NAME_LONGEST) : match.start()]
+    found = _NAME.match(before[::-1])
+    name = found[0][::-1] if found else ""
     at = len(before) - len(name)
     return name[1:] if at and before[at - 1] == "\\" and name[:1] in ("n", "r", "t") else name
 

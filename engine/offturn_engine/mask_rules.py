@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from offturn_engine.mask_texts import Texts
 from offturn_engine.mask_values import is_password, is_placeholder, is_random, telling
 
 
@@ -117,10 +118,10 @@ def _telling(_text: str, match: re.Match[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What the group `secret` holds is a secret of this kind where `accepts` says so. `hint`: no match without it (lower case)."""
+    """What the group `secret` holds is a secret of this kind where `accepts` says so. `hints`: no match without one (lower case)."""
 
     kind: str
-    hint: str
+    hints: tuple[bytes, ...]
     pattern: re.Pattern[str]
     accepts: Callable[[str, re.Match[str]], bool]
 
@@ -130,7 +131,7 @@ _CLIENT = r"sshpass\s{1,3}-p\s{0,3}|(?:redis-cli\b[^\n|;]{0,100}?\s-a|docker log
 RULES = (
     Rule(
         "auth header",
-        "authorization",
+        (b"authorization",),
         re.compile(
             rf"(?i)(?<![a-z0-9])authorization(?:{_QUOTE})?\]?\s{{0,4}}(?:=>|[:=,])\s{{0,4}}[fbru]?(?:{_QUOTE})?"
             r"(?:(?:bearer|basic|token|apikey|api-key|bot|negotiate)\s{1,4})?(?P<secret>[^\s\"'\\,;<>{}$`()\[\]]{8,}+)"
@@ -139,14 +140,14 @@ RULES = (
     ),
     Rule(
         "auth header",
-        "bearer",
+        (b"bearer",),
         re.compile(r"(?i)(?<![a-z0-9])bearer\s{1,4}(?P<secret>[\w.~+/=-]{16,}+)"),
         _telling,
     ),
-    Rule("auth header", "signature", re.compile(r"(?i)signature=(?P<secret>[0-9a-f]{64})"), _real),
+    Rule("auth header", (b"signature",), re.compile(r"(?i)signature=(?P<secret>[0-9a-f]{64})"), _real),
     Rule(
         "cookie",
-        "cookie",
+        (b"cookie",),
         re.compile(
             rf"(?i)(?<![\w-])(?:set-)?cookie(?:{_QUOTE})?\s{{0,4}}:\s{{0,4}}(?:{_QUOTE})?"
             r"(?P<secret>[\w.!#$%&*+^|~-]{1,80}=[^\r\n\"'\\<>{}()\[\]]{8,4000}+)"
@@ -155,34 +156,39 @@ RULES = (
     ),
     Rule(
         "password",
-        "://",
+        (b"://",),
         re.compile(r"(?i)(?<=[a-z0-9])://[^\s/:@\"'<>`\\]{0,100}+:(?P<secret>[^\s/\"'<>`\\]{1,300})@(?=[\w.\[$%{*-])"),
         _real,
     ),
-    Rule("cloud key", "sig=", re.compile(r"[?&]sig=(?P<secret>[\w%+/=-]{20,}+)"), _random),
+    Rule("cloud key", (b"sig=",), re.compile(r"[?&]sig=(?P<secret>[\w%+/=-]{20,}+)"), _random),
     Rule(
         "password",
-        "-u",
+        (b"curl", b"http ", b"wget"),
         re.compile(r"(?<=\s)(?:-u|--user)[ =]?[\"']?[\w.@+-]{1,100}+:(?P<secret>[^\s\"'@/$<{]{3,200})"),
         _curl,
     ),
     Rule(
-        "password", " -", re.compile(rf"(?<![\w-])(?:{_CLIENT})[\"']?(?P<secret>[^\s\"'$<{{-][^\s\"']{{2,200}})"), _real
+        "password",
+        (b"sshpass", b"redis-cli", b"docker login", b"mysql"),
+        re.compile(rf"(?<![\w-])(?:{_CLIENT})[\"']?(?P<secret>[^\s\"'$<{{-][^\s\"']{{2,200}})"),
+        _real,
     ),
     Rule(
         "password",
-        "password",
+        (b"password",),
         re.compile(r"(?i)\blogin\s{1,4}\S{1,100}+\s{1,8}password\s{1,4}(?P<secret>\S{4,200})"),
         _real,
     ),
     Rule(
         "password",
-        " by",
+        (b"identified",),
         re.compile(r"(?i)\bidentified\s{1,4}by\s{1,4}(?:password\s{1,4})?'(?P<secret>[^'\n]{3,200})'"),
         _real,
     ),
-    Rule("password", "password", re.compile(r"(?i)\bpassword\s{1,4}'(?P<secret>[^'\s]{6,200})'"), _chosen),
-    Rule("password", '"auth"', re.compile(r"\"auth\"\s{0,4}:\s{0,4}\"(?P<secret>[A-Za-z0-9+/=]{12,}+)\""), _telling),
+    Rule("password", (b"password",), re.compile(r"(?i)\bpassword\s{1,4}'(?P<secret>[^'\s]{6,200})'"), _chosen),
+    Rule(
+        "password", (b'"auth"',), re.compile(r"\"auth\"\s{0,4}:\s{0,4}\"(?P<secret>[A-Za-z0-9+/=]{12,}+)\""), _telling
+    ),
 )
 
 _VENDOR = re.compile(
@@ -190,6 +196,11 @@ _VENDOR = re.compile(
     + "|".join(f"(?P<{kind.replace(' ', '_')}>{'|'.join(shapes)})" for kind, shapes in VENDORS.items())
     + ")(?![A-Za-z0-9_])"
 )
+_SHORTEST, _SHORTEST_OF_ALL = 20, 15  # characters of a vendor's token: of Slack's (`xox`) fewer than of the others
+_BEHIND = 20  # characters behind a token that tell its end, or what it is
+_TOKEN = bytes(97 if b > 127 or chr(b).isalnum() or chr(b) in "_-./+=:~?" else 32 for b in range(256))
+"""Signs of tokens, and all outside ASCII, to `a`, all others to a blank."""
+
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _BODY = re.compile(r"(?:[^-]|-(?!----))*+")
 _END = re.compile(r"-----END (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
@@ -199,22 +210,44 @@ _BASE64 = "".join((*map(chr, range(48, 58)), *map(chr, range(65, 91)), *map(chr,
 _LONGEST_TAIL = 8_000
 
 
-def patterns(text: str) -> Iterator[Find]:
-    """What is a secret by its own shape, or by the words right before it."""
-    for match in _VENDOR.finditer(text):
-        kind = (match.lastgroup or "").replace("_", " ")
-        if kind in ("webhook", "cloud key", "jwt", "private key") or is_random(match[0]):
-            yield Find(kind, match.start(), match.end())
-    lower = text.lower()
+def patterns(held: Texts) -> Iterator[tuple[int, Find]]:
+    """What is a secret by its own shape, or by the words right before it, and in which text."""
+    for index, low, high in _unbroken(held):
+        for match in _VENDOR.finditer(held.texts[index], low, high + _BEHIND):
+            kind = (match.lastgroup or "").replace("_", " ")
+            if kind in ("webhook", "cloud key", "jwt", "private key") or is_random(match[0]):
+                yield index, Find(kind, match.start(), match.end())
     for rule in RULES:
-        if rule.hint in lower:
+        for index in held.holding(rule.hints):
+            text = held.texts[index]
             for match in rule.pattern.finditer(text):
                 if rule.accepts(text, match):
-                    yield Find(rule.kind, match.start("secret"), match.end("secret"))
+                    yield index, Find(rule.kind, match.start("secret"), match.end("secret"))
 
 
-def keys_of_blocks(text: str) -> Iterator[Find]:
+def _unbroken(held: Texts) -> Iterator[tuple[int, int, int]]:
+    """Runs of signs that a vendor's token may be in. Translated bytes find them much faster than `re`."""
+    run = b"a" * (_SHORTEST_OF_ALL if b"xox" in held.lower else _SHORTEST)
+    flat = held.lower.translate(_TOKEN)
+    place = flat.find(run)
+    while place >= 0:
+        end = flat.find(b" ", place)
+        end = len(flat) if end < 0 else end
+        index, low = held.at(place)
+        high = held.at(end)[1]
+        if high - low >= _SHORTEST or (high - low >= _SHORTEST_OF_ALL and "xox" in held.texts[index]):
+            yield index, low, high
+        place = flat.find(run, end)
+
+
+def keys_of_blocks(held: Texts) -> Iterator[tuple[int, Find]]:
     """Private key blocks: whole ones, those whose end was cut off, and those whose start was."""
+    for index in held.holding([b"private key"]):
+        for find in _keys(held.texts[index]):
+            yield index, find
+
+
+def _keys(text: str) -> Iterator[Find]:
     done = 0
     for begin in _BEGIN.finditer(text):
         body = _BODY.match(text, begin.end())

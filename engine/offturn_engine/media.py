@@ -93,6 +93,8 @@ def encoded(text: str) -> Iterator[tuple[int, int, Known]]:
 
 def without_encoded(text: str) -> str:
     """The text with the name of each in its place, `(image/png, 205 KB, sha256:1f2e3d4c5b6a)`."""
+    if len(text) < SHORTEST:
+        return text
     pieces, at = [], 0
     for start, end, what in encoded(text):
         pieces += [text[at:start], f"({what})"]

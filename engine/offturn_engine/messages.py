@@ -7,10 +7,8 @@ an unedited message renders to the very value the host recorded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
-
-from pydantic import BaseModel, ConfigDict
 
 Json: TypeAlias = Any
 RawMessage: TypeAlias = Mapping[str, Any]
@@ -47,13 +45,17 @@ class ToolCallPart:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultPart:
-    """`is_error` is None where the format cannot say; `media` counts images and documents inside, `attached` are they."""
+    """`is_error` is None where the format cannot say; `media` counts images and documents inside, `attached` are they.
+
+    `outcomes`: what `results.failed` found, by the family of the call.
+    """
 
     call_id: str
     text: str
     is_error: bool | None = None
     media: int = 0
     attached: tuple[MediaPart, ...] = ()
+    outcomes: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,12 @@ class OpaquePart:
 Part: TypeAlias = TextPart | ThinkingPart | ToolCallPart | ToolResultPart | MediaPart | OpaquePart
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class Message:
     """One message of a transcript. `parts` are in the order of the raw content; an edit names a part by its index.
 
-    `pinned`: its session wants it in every view, word for word (`offturn_engine.pins`).
+    `pinned`: its session wants it in every view, word for word (`offturn_engine.pins`). `calls`, `results`: (part index,
+    part) of its tool calls and tool results. `kept`: what was found in it and is asked for again, by who found it.
     """
 
     role: Role
@@ -94,38 +97,69 @@ class Message:
     seq: int = -1  # position in the log, never reused; -1 before it is recorded
     at: int = 0  # ms since the epoch by the store's clock; 0 where unknown
     pinned: bool = False
+    calls: tuple[tuple[int, ToolCallPart], ...] = field(init=False, repr=False, compare=False)
+    results: tuple[tuple[int, ToolResultPart], ...] = field(init=False, repr=False, compare=False)
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __init__(
+        self,
+        *,
+        role: Role,
+        parts: tuple[Part, ...],
+        raw: RawMessage,
+        origin: Origin,
+        tokens: int,
+        seq: int = -1,
+        at: int = 0,
+        pinned: bool = False,
+    ) -> None:
+        # Kept, not made each time: every walk over a path asks for them, of every message.
+        calls: tuple[tuple[int, ToolCallPart], ...] = ()
+        results: tuple[tuple[int, ToolResultPart], ...] = ()
+        if len(parts) != 1 or type(parts[0]) is not TextPart:
+            calls = tuple([(i, p) for i, p in enumerate(parts) if isinstance(p, ToolCallPart)])
+            results = tuple([(i, p) for i, p in enumerate(parts) if isinstance(p, ToolResultPart)])
+        object.__setattr__(self, "__class__", _Draft)
+        draft: Any = self
+        draft.role, draft.parts, draft.raw, draft.origin, draft.tokens = role, parts, raw, origin, tokens
+        draft.seq, draft.at, draft.pinned, draft.calls, draft.results = seq, at, pinned, calls, results
+        draft.kept = {}
+        draft.__class__ = Message
 
     def placed(self, seq: int, at: int = 0) -> Message:
         """The same message at a position of the log."""
-        return replace(self, seq=seq, at=at)
+        draft: Any = _Draft()
+        draft.role, draft.parts, draft.raw, draft.origin = self.role, self.parts, self.raw, self.origin
+        draft.tokens, draft.pinned, draft.calls, draft.results = self.tokens, self.pinned, self.calls, self.results
+        draft.seq, draft.at, draft.kept = seq, at, {}  # facts name their seq
+        draft.__class__ = Message
+        message: Message = draft
+        return message
 
     @property
     def text(self) -> str:
         """Its visible text parts, joined by blank lines."""
         return "\n\n".join(p.text for p in self.parts if isinstance(p, TextPart))
 
-    @property
-    def calls(self) -> tuple[tuple[int, ToolCallPart], ...]:
-        """(part index, call) of each tool call."""
-        return tuple((i, p) for i, p in enumerate(self.parts) if isinstance(p, ToolCallPart))
 
-    @property
-    def results(self) -> tuple[tuple[int, ToolResultPart], ...]:
-        """(part index, result) of each tool result."""
-        return tuple((i, p) for i, p in enumerate(self.parts) if isinstance(p, ToolResultPart))
+class _Draft:
+    """A message while it is made. Setting a field of a frozen dataclass takes ten times as long, and a host makes each
+    message twice at every turn."""
+
+    __slots__ = Message.__slots__
 
 
 Rule = Literal["stub", "duplicate", "arguments", "middle-cut", "image", "reasoning"]
 
 
-class Edit(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
     """A recorded change to one part of one message, applied when a view is rendered; the log keeps the original.
 
     `text` replaces a result's or a text part's text, or an image; `arguments` (a JSON value) replaces a call's arguments.
-    An edit of rule `reasoning` has neither: the part is left out.
+    An edit of rule `reasoning` has neither: the part is left out. No model of pydantic, which takes five times the room:
+    a long session has one for nearly each of its results.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     seq: int
     part: int

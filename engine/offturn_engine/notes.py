@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from offturn_engine.language import detect
+from offturn_engine.language import Vote, elected, votes
 from offturn_engine.messages import Json, Message
+from offturn_engine.path import Path
+from offturn_engine.turns import humans
 
 LOOKED_AT = 20  # newest human messages
 DEFAULT = "English"
@@ -39,10 +41,19 @@ SYSTEM_NOTE: Mapping[str, str] = {
 
 def language_of(path: Sequence[Message]) -> str:
     """The language the notes are written in: of most human messages; where they mix, of the newest that tells; else English."""
-    said = [message.text for message in path if message.origin == "human"][-LOOKED_AT:]
-    newest = (name for text in reversed(said) if (name := detect([text])))
-    name = detect(said) or next(newest, DEFAULT)
+    cast = Path.of(path).once(_cast)
+    newest = (name for vote in reversed(cast) if (name := elected([vote])))
+    name = elected(cast) or next(newest, DEFAULT)
     return name if name in LEAD_IN else DEFAULT
+
+
+def spoken(path: Sequence[Message]) -> str:
+    """The language of the last human messages; "" when unsure."""
+    return elected(Path.of(path).once(_cast))
+
+
+def _cast(path: Path) -> list[Vote]:
+    return votes(path[i].text for i in humans(path)[-LOOKED_AT:])
 
 
 def with_note(system: Json, note: str) -> Json:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from offturn_engine.messages import ToolCallPart
@@ -24,7 +23,15 @@ CHANGERS: Mapping[str, str] = {"rm": "deleted", "unlink": "deleted", "touch": "c
 VALUED = frozenset({"-n", "-c", "--lines", "--bytes", "-e", "--expression"})
 """Options of these commands that take the next word as their value."""
 
+_MARKS = (">", "<", *READERS, *CHANGERS, "sed", "mv", "cp")
+"""Without one of these a command of which nothing is quoted does nothing to a file."""
+
 _SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "|&", "(", ")", "\n"})
+_QUOTING = re.compile(r"['\"\\]")
+_PIECES = r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)"
+_QUOTED = re.compile(_PIECES, re.DOTALL)
+_ESCAPED = re.compile(r"\\([\"\\])")
+_TOKEN = re.compile(r"[();<>|&]+|(?:[^();<>|& \t\r\n'\"\\]+|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.)+", re.DOTALL)
 _UNKNOWABLE = re.compile(r"[*?$`{}<>|&;\[\]]")
 _HEREDOC = re.compile(r"<<-?\s{0,4}['\"]?\w")
 _PATCH = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.{1,1000})$|^\*\*\* Move to: (.{1,1000})$", re.MULTILINE)
@@ -66,6 +73,8 @@ def _of_shell(command: str) -> Iterator[Operation]:
     if "*** Begin Patch" in command:
         yield from _of_patch(command)
         return
+    if _QUOTING.search(command) is None and not any(mark in command for mark in _MARKS):
+        return
     folder = ""
     for words in _simple_commands(_script(command)):
         if words[0] == "cd":
@@ -92,21 +101,33 @@ def _script(command: str) -> str:
 
 def _simple_commands(line: str) -> Iterator[list[str]]:
     """The words of each simple command, redirections as `>` followed by their target."""
-    lexer = shlex.shlex(line.replace("\n", " ; "), posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
     try:
-        tokens = list(lexer)
+        tokens = tokens_of(line.replace("\n", " ; "))
     except ValueError:  # an unbalanced quote: not a plain command
         return
     words: list[str] = []
     for token in [*tokens, ";"]:
-        if token in _SEPARATORS or set(token) <= {";", "&", "|"}:
+        if token in _SEPARATORS or not token.strip(";&|"):
             if words:
                 yield words
             words = []
         else:
             words.append(token)
+
+
+def tokens_of(line: str) -> list[str]:
+    """The words and operators of a line, as `shlex` tells them in many times the time. Raises ValueError."""
+    tokens: list[str] = _TOKEN.findall(line)
+    if not _QUOTING.search(line):
+        return tokens
+    if _TOKEN.sub("", line).strip(" \t\r\n"):
+        raise ValueError("a quote is not closed")
+    return [_QUOTED.sub(_unquoted, token) for token in tokens]
+
+
+def _unquoted(piece: re.Match[str]) -> str:
+    single, double, escaped = piece.groups()
+    return single or escaped or _ESCAPED.sub(r"\1", double or "")
 
 
 def _of_words(words: Sequence[str]) -> Iterator[Operation]:

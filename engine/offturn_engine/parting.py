@@ -6,9 +6,9 @@ first, and the tail is filled with what is left, so that it reaches further back
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from offturn_config.groups import Amount
 from offturn_config.limits import Limits
@@ -16,10 +16,12 @@ from offturn_config.policy import Policy
 from offturn_engine.boundaries import Shape, Split, split
 from offturn_engine.draft import Draft
 from offturn_engine.hide import hidden
-from offturn_engine.messages import Edit, Message
+from offturn_engine.messages import Message
+from offturn_engine.path import Path
+from offturn_engine.pins import pinned_seqs
+from offturn_engine.plain import by_seq, plain_of
 from offturn_engine.protect import newest
 from offturn_engine.prune import merged, prune
-from offturn_engine.ranges import contains
 from offturn_engine.rules_of_thumb import text_estimate
 from offturn_engine.turns import last_unanswered
 
@@ -41,16 +43,21 @@ def shape(policy: Policy, limits: Limits, *, first: bool) -> Shape:
     )
 
 
-def part(draft: Draft, policy: Policy, limits: Limits) -> Split:
-    """Head, middle and tail of the draft's path."""
-    path = draft.path
+Pruned: TypeAlias = tuple[Draft, int]
+"""A draft after pruning, and the tokens that frees, estimated."""
+
+
+def part(draft: Draft, policy: Policy, limits: Limits) -> tuple[Split, Pruned | None]:
+    """Head, middle and tail of the draft's path; where they are measured pruned, also the draft with all that may go gone."""
+    path, cleared = draft.path, None
     if policy.boundary.tail_measured == "pruned":
-        path = _sized(_edited(draft, policy, _newest(draft, policy, limits), None)[0])
-    return split(path, draft.base.covered, shape(policy, limits, first=not draft.base.covered))
+        cleared = _edited(draft, policy, protected(draft, None, policy, limits), None)
+        path = _sized(cleared[0])
+    return split(path, draft.base.covered, shape(policy, limits, first=not draft.base.covered)), cleared
 
 
-def prune_draft(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: int | None) -> tuple[Draft, int]:
-    """The draft after pruning, and the tokens that frees (estimated); None: all that may go goes."""
+def prune_draft(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal: int | None) -> Pruned:
+    """The draft after pruning, until so many tokens are freed; None: all that may go goes."""
     rules = policy.prune
     keep = protected(draft, parts, policy, limits)
     if rules.style == "hidden":
@@ -60,18 +67,18 @@ def prune_draft(draft: Draft, parts: Split, policy: Policy, limits: Limits, goal
     return _edited(draft, policy, keep, goal)
 
 
-def protected(draft: Draft, parts: Split, policy: Policy, limits: Limits) -> set[int]:
-    """Seqs of what pruning leaves alone."""
-    pinned = {m.seq for m in draft.path if m.pinned}
-    if policy.boundary.tail_measured == "pruned":
-        return pinned | _newest(draft, policy, limits)
+def protected(draft: Draft, parts: Split | None, policy: Policy, limits: Limits) -> set[int]:
+    """Seqs of what pruning leaves alone. parts: None where the tail is measured pruned, and so not known yet."""
+    kept = pinned_seqs(draft.path)
+    if parts is None or policy.boundary.tail_measured == "pruned":
+        return kept | _newest(draft, policy, limits)
     tail = {m.seq for m in draft.path[parts.tail :]}
-    return pinned | tail | newest(visible(draft), policy.prune, limits.protected)
+    return kept | tail | newest(visible(draft), policy.prune, limits.protected)
 
 
-def visible(draft: Draft) -> list[Message]:
+def visible(draft: Draft) -> Path:
     """The messages of the path that the draft's base shows."""
-    return [m for m in draft.path if not contains(draft.base.covered, m.seq)]
+    return draft.path.without(draft.base.covered)
 
 
 def worth(amount: Amount, view: int) -> float:
@@ -81,7 +88,7 @@ def worth(amount: Amount, view: int) -> float:
 
 def _newest(draft: Draft, policy: Policy, limits: Limits) -> set[int]:
     """The fewest newest messages that are more than the tail before pruning, and the current turn where it may stay."""
-    shown = [m for m in _sized(draft) if not contains(draft.base.covered, m.seq)]
+    shown = _sized(draft).without(draft.base.covered)
     found = newest(shown, policy.prune, max(limits.protected, limits.tail + 1))
     turn = _current_turn(draft.path)
     small = sum(m.tokens for m in turn) <= shape(policy, limits, first=True).turn
@@ -93,7 +100,7 @@ def _current_turn(path: Sequence[Message]) -> Sequence[Message]:
     return () if asked is None else path[asked:]
 
 
-def _edited(draft: Draft, policy: Policy, keep: set[int], goal: int | None) -> tuple[Draft, int]:
+def _edited(draft: Draft, policy: Policy, keep: set[int], goal: int | None) -> Pruned:
     report = prune(
         visible(draft),
         policy=policy.prune,
@@ -106,19 +113,16 @@ def _edited(draft: Draft, policy: Policy, keep: set[int], goal: int | None) -> t
     return replace(draft, edits=merged((*draft.edits, *report.edits))), report.freed
 
 
-def _sized(draft: Draft) -> list[Message]:
+def _sized(draft: Draft) -> Path:
     """The path by what the draft shows of it: messages as edited, and what the base covers as its summary."""
-    edits: dict[int, list[Edit]] = defaultdict(list)
-    for edit in draft.edits:
-        edits[edit.seq].append(edit)
-    covered = [contains(draft.base.covered, m.seq) for m in draft.path]
-    last = max((i for i, gone in enumerate(covered) if gone), default=-1)
-    summary = draft.fmt.estimate(draft.fmt.user(draft.base.summary))
-    return [
-        replace(message, tokens=summary if i == last else 0)
-        if gone
-        else replace(message, tokens=draft.fmt.estimate(draft.fmt.edit(message, edits[message.seq])))
-        if message.seq in edits
-        else message
-        for i, (message, gone) in enumerate(zip(draft.path, covered, strict=True))
-    ]
+    path, fmt, sizes = draft.path, draft.fmt, [*draft.path.sizes]
+    plain = plain_of(path, fmt)
+    for seq, edits in by_seq(draft.edits).items():
+        if (place := path.place(seq)) is not None:
+            sizes[place] = plain.edited(path[place], edits, fmt)[1]
+    covered = path.inside(draft.base.covered)
+    for low, high in covered:
+        sizes[low:high] = [0] * (high - low)
+    if covered:
+        sizes[covered[-1][1] - 1] = fmt.estimate(fmt.user(draft.base.summary))
+    return path.sized(sizes)

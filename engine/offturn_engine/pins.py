@@ -7,7 +7,7 @@ not fit, pins give way too, the oldest first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from offturn_engine.compaction import Compaction
@@ -15,6 +15,7 @@ from offturn_engine.formats.base import Format
 from offturn_engine.groups import spans
 from offturn_engine.handles import handle, text_behind
 from offturn_engine.messages import Message, RawMessage
+from offturn_engine.path import Path
 from offturn_engine.ranges import Ranges, contains
 
 SHARE = 0.5  # of a policy's target, for all pinned messages together
@@ -22,27 +23,35 @@ GAVE_WAY = "pins"
 """The concession that counts pinned messages a view had no room for."""
 
 
-def held(path: Sequence[Message]) -> set[int]:
-    """Indices of the pinned messages and of what may not be cut from them."""
-    if not any(message.pinned for message in path):
-        return set()
-    inside = {i for low, high in spans(path) if any(m.pinned for m in path[low:high]) for i in range(low, high)}
-    return inside | {i for i, message in enumerate(path) if message.pinned}
+def pinned(path: Sequence[Message]) -> Sequence[int]:
+    """Indices of the pinned messages."""
+    return Path.of(path).once(_pinned)
 
 
-def again(path: Iterable[Message], covered: Ranges) -> tuple[int, ...]:
+def _pinned(path: Path) -> list[int]:
+    return [i for i, message in enumerate(path) if message.pinned]
+
+
+def pinned_seqs(path: Sequence[Message]) -> set[int]:
+    """Seqs of the pinned messages."""
+    return {path[i].seq for i in pinned(path)}
+
+
+def held(path: Sequence[Message], units: Sequence[tuple[int, int]]) -> set[int]:
+    """Indices of the pinned messages and of what may not be cut from them: the units that hold one."""
+    return {i for low, high in units if any(m.pinned for m in path[low:high]) for i in range(low, high)}
+
+
+def again(path: Sequence[Message], covered: Ranges) -> tuple[int, ...]:
     """Seqs of pinned messages that are covered, in the order of the path."""
-    return tuple(m.seq for m in path if m.pinned and contains(covered, m.seq))
+    return tuple(path[i].seq for i in pinned(path) if contains(covered, path[i].seq))
 
 
-def missing(path: Iterable[Message], record: Compaction) -> tuple[int, ...]:
+def missing(path: Sequence[Message], record: Compaction) -> tuple[int, ...]:
     """Seqs of the pinned messages that a generation's view does not show as they are."""
     edited = {edit.seq for edit in record.edits}
-    return tuple(
-        m.seq
-        for m in path
-        if m.pinned and (m.seq in edited or (contains(record.covered, m.seq) and m.seq not in record.pinned))
-    )
+    seqs = (path[i].seq for i in pinned(path))
+    return tuple(seq for seq in seqs if seq in edited or (contains(record.covered, seq) and seq not in record.pinned))
 
 
 def shown(message: Message, fmt: Format) -> tuple[RawMessage, bool]:
@@ -59,5 +68,5 @@ def marked(path: Sequence[Message], seqs: Collection[int]) -> list[Message]:
 
 def size(path: Sequence[Message], seqs: Collection[int]) -> int:
     """Tokens that pinning these messages keeps in a view: theirs, and those of their tool groups."""
-    path = marked(path, seqs)
-    return sum(path[i].tokens for i in held(path))
+    path = Path(marked(path, seqs))
+    return sum(path[i].tokens for i in held(path, spans(path)))

@@ -16,23 +16,24 @@ from typing import TypeAlias
 from offturn_config.limits import Limits
 from offturn_config.policy import Policy
 from offturn_engine.boundaries import Split, including, least_tail
-from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Opaque, Reason, Sections, Spent
+from offturn_engine.compaction import NO_SECTIONS, NOTHING_SPENT, Compaction, Opaque, PhaseEnd, Reason, Sections, Spent
 from offturn_engine.draft import Candidate, Draft, assemble, floor, human_tokens
 from offturn_engine.errors import CannotFit
 from offturn_engine.fit import concede, without_turn
 from offturn_engine.formats.base import Format
 from offturn_engine.hide import hidden
-from offturn_engine.language import detect
+from offturn_engine.ledger import ended
 from offturn_engine.managed import compacted_in_band
 from offturn_engine.messages import Edit, Message
-from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of
+from offturn_engine.notes import LEAD_IN, SYSTEM_NOTE, language_of, spoken
 from offturn_engine.outcome import BELOW_TRIGGER, NO_GAIN, NOTHING_TO_COVER, RESTING, TOO_DENSE
 from offturn_engine.parting import part, protected, prune_draft, shape, visible, worth
-from offturn_engine.pins import missing
+from offturn_engine.path import Path
+from offturn_engine.pins import missing, pinned_seqs
 from offturn_engine.prompt import output_cap
 from offturn_engine.protect import with_newest_results
 from offturn_engine.prune import merged, prune
-from offturn_engine.ranges import Ranges, contains
+from offturn_engine.ranges import Ranges
 from offturn_engine.render import render
 from offturn_engine.restore import Allowance, allowance, restores
 from offturn_engine.rules_of_thumb import text_estimate
@@ -95,26 +96,30 @@ def plan(
     reason: Reason = "threshold",
     focus: str = "",
     note: str = "",
+    phases: Sequence[PhaseEnd] = (),
     failures: int = 0,
     least: Ranges = (),
 ) -> Plan:
     """Decide what a compaction of this path would be. `limits` are in estimate units.
 
+    phases: ends that the host told of and that no generation knows, each at the last seq that the log had then.
     failures: jobs in a row that could not finish; only the tiers of rule K1 look at them. least: what must be covered,
     because something that this is to replace does. Asked for by hand, it brings pinned messages back even where there is
     nothing else to do.
     """
     if not path:
         return Skip(NOTHING_TO_COVER)
-    made = _planned(path, base, fmt, policy, limits, reason, focus, note, failures, least)
+    path = Path.of(path)
+    told = ended(path, base.phases, phases)
+    made = _planned(path, base, fmt, policy, limits, reason, focus, note, told, failures, least)
     if isinstance(made, Skip) and reason == "manual" and missing(path, base):
-        candidate = assemble(draft_of(path, base, fmt, policy, limits, reason))
+        candidate = assemble(draft_of(path, base, fmt, policy, limits, reason, told))
         return PruneOnly(candidate, grows=True) if candidate.rendering.tokens <= limits.ceiling else made
     return made
 
 
 def _planned(
-    path: Sequence[Message],
+    path: Path,
     base: Compaction,
     fmt: Format,
     policy: Policy,
@@ -122,20 +127,25 @@ def _planned(
     reason: Reason,
     focus: str,
     note: str,
+    phases: tuple[PhaseEnd, ...],
     failures: int,
     least: Ranges,
 ) -> Plan:
-    draft = draft_of(path, base, fmt, policy, limits, reason)
+    draft = draft_of(path, base, fmt, policy, limits, reason, phases)
     before = draft.tokens_before
     if reason == "phase" and (unwanted := _no_phase(before, policy, limits)):
         return Skip(unwanted)
     goal = min(_level(policy, limits), int(before * (1 - policy.size.minimum_gain)))
-    parts = including(part(draft, policy, limits), path, base.covered, least)
+    parts, cleared = part(draft, policy, limits)
+    parts = including(parts, path, base.covered, least)
     early = _early(draft, parts, policy, limits, failures)
     if early is not None:
         return early
     asked = policy.gate == "always_summarise" and parts.cover
-    pruned, freed = prune_draft(draft, parts, policy, limits, None if asked else before - goal)
+    if asked and cleared is not None and policy.prune.style != "hidden":
+        pruned, freed = cleared
+    else:
+        pruned, freed = prune_draft(draft, parts, policy, limits, None if asked else before - goal)
     if not asked and (before - freed <= goal or not parts.cover):
         candidate = assemble(pruned)
         saved = before - candidate.rendering.tokens
@@ -156,7 +166,8 @@ def _planned(
 
 def _early(draft: Draft, parts: Split, policy: Policy, limits: Limits, failures: int) -> Plan | None:
     """What needs no gate: the provider has compacted already, a step between two compactions, or a tier is enough."""
-    done = _in_band(draft, policy, limits)
+    managed = policy.remote.mode == "managed"
+    done = compacted_in_band(draft.path, draft.base.covered, system=limits.tail) if managed else None
     if done is not None:
         covering = replace(draft, split=done, restores=())
         return PruneOnly(apply(_summarise(covering, draft.edits, policy, limits, "", ""), NO_SECTIONS))
@@ -165,12 +176,6 @@ def _early(draft: Draft, parts: Split, policy: Policy, limits: Limits, failures:
     if policy.prune.when == "every-turn" and draft.tokens_before < limits.soft:
         return _step(draft, parts, policy, limits)
     return _tiered(draft, parts, policy, limits, failures) if policy.tiers.enabled else None
-
-
-def _in_band(draft: Draft, policy: Policy, limits: Limits) -> Split | None:
-    if policy.remote.mode != "managed":
-        return None
-    return compacted_in_band(draft.path, draft.base.covered, system=limits.tail)
 
 
 def apply(
@@ -222,8 +227,8 @@ def emergency(path: Sequence[Message], base: Compaction, fmt: Format, *, policy:
 
     Where pruning before the tail brings it to the soft level nothing more is covered: the next messages find room.
     """
-    draft = replace(draft_of(path, base, fmt, policy, limits, "overflow"), provisional=True)
-    parts = part(draft, policy, limits)
+    draft = replace(draft_of(path, base, fmt, policy, limits, "overflow", base.phases), provisional=True)
+    parts, _ = part(draft, policy, limits)
     goal = min(limits.soft, limits.usable)
     pruned, freed = prune_draft(draft, parts, policy, limits, draft.tokens_before - goal)
     if freed and draft.tokens_before - freed <= goal:
@@ -245,17 +250,24 @@ def widen(candidate: Candidate, path: Sequence[Message], covered: Ranges) -> Can
 
     `path` is the path as it is now; `covered` what the current (provisional) generation covers.
     """
-    draft = candidate.draft
+    draft, path = candidate.draft, Path.of(path)
     split = including(Split(candidate.compaction.covered, 0), path, draft.base.covered, covered)
     method = "extractive" if draft.method in ("prune", "remote") else draft.method
     return assemble(replace(draft, path=path, split=split, method=method, opaque=None))
 
 
 def draft_of(
-    path: Sequence[Message], base: Compaction, fmt: Format, policy: Policy, limits: Limits, reason: Reason
+    path: Sequence[Message],
+    base: Compaction,
+    fmt: Format,
+    policy: Policy,
+    limits: Limits,
+    reason: Reason,
+    phases: tuple[PhaseEnd, ...],
 ) -> Draft:
-    """A draft that covers and edits what the base does."""
-    after, pinned = policy.after, {m.seq for m in path if m.pinned}
+    """A draft that covers and edits what the base does. phases: the ends that the host told."""
+    path, after = Path.of(path), policy.after
+    pinned = pinned_seqs(path)
     language = language_of(path) if after.lead_in or after.system_note else ""
     return Draft(
         path=path,
@@ -272,6 +284,7 @@ def draft_of(
         lead_in=LEAD_IN[language] if after.lead_in else "",
         system_note=base.system_note or (SYSTEM_NOTE[language] if after.system_note else ""),
         role=after.summary_role,
+        phases=phases,
         restores=base.restores,
         method="prune",
         reason=reason,
@@ -364,8 +377,7 @@ def _without_uses(pruned: Draft, parts: Split, policy: Policy, limits: Limits) -
 
 def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limits, focus: str, note: str) -> Summarise:
     assert draft.split is not None
-    humans = [m.text for m in draft.path if m.origin == "human"]
-    covered = tuple(m for m in draft.path if contains(draft.split.cover, m.seq))
+    covered = tuple(draft.path.within(draft.split.cover))
     measure = text_estimate(policy.trigger.estimator)
     return Summarise(
         draft=draft,
@@ -374,7 +386,7 @@ def _summarise(draft: Draft, edits: Sequence[Edit], policy: Policy, limits: Limi
         previous=draft.base.sections,
         focus=focus,
         note=note,
-        language=detect(humans[-20:]),
+        language=spoken(draft.path),
         max_output_tokens=output_cap(policy.summary, limits.summary, covered, draft.base.sections, measure),
         ceiling=limits.ceiling,
         restore=allowance(policy, limits),

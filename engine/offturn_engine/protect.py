@@ -7,19 +7,20 @@ from collections.abc import Callable, Sequence
 from offturn_config.groups import Prune
 from offturn_engine.groups import Place
 from offturn_engine.messages import Message, ToolCallPart
+from offturn_engine.path import Path
 from offturn_engine.side_effects import changes_outside
 from offturn_engine.tools import plain_name, reproducible
 
 
 def newest(messages: Sequence[Message], policy: Prune, tokens: int) -> set[int]:
     """Seqs that must stay as they are: the newest `tokens` tokens, messages and turns, whole messages."""
-    found: set[int] = set()
+    path, found = Path.of(messages), set[int]()
     turns = size = 0
-    for message in reversed(messages):
+    for message, own in zip(reversed(path), reversed(path.sizes), strict=True):
         if size >= tokens and len(found) >= policy.protected_messages and turns >= policy.protected_turns:
             break
         found.add(message.seq)
-        size += message.tokens
+        size += own
         turns += message.origin == "human"
     return found
 
@@ -53,7 +54,7 @@ def with_newest_results(messages: Sequence[Message], policy: Prune) -> set[int]:
 
 def may_clear(call: ToolCallPart, policy: Prune) -> bool:
     """May the result of this call be cleared? By the tool's name, and by what the call did."""
-    if any(plain_name(call.name) == plain_name(name) for name in policy.never):
+    if policy.never and any(plain_name(call.name) == plain_name(name) for name in policy.never):
         return False
     if policy.only == "reproducible" and not reproducible(call):
         return False

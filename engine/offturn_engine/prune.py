@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from typing import TypeAlias
 
 from offturn_config.groups import Prune as Policy
 from offturn_engine.groups import Pairs, Place, pair
@@ -25,6 +25,7 @@ from offturn_engine.telling import telling
 from offturn_engine.tokens import estimate_text
 from offturn_engine.tool_line import CUT, DUPLICATE, tool_line
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 DEEPEST = 50  # nesting levels of arguments that are looked into
 PRESSED_ARGUMENTS = 500  # characters of a string in a call's arguments that stay where a view must fit
 
@@ -37,7 +38,8 @@ class Pruning:
     freed: int
 
 
-Rule = Callable[[int], Iterator[Gain]]
+Rule: TypeAlias = tuple[Callable[[int], Iterator[Gain]], Collection[int]]
+"""What it would do to the message at an index, and the indexes at which it would do anything at all."""
 
 
 def prune(
@@ -61,14 +63,16 @@ def prune(
     cutter = _Cutter(messages, policy, off_limits, edited, estimate)
     open_to_edits = [i for i, m in enumerate(messages) if m.seq not in off_limits and not cutter.keeps(i)]
     half = len(open_to_edits) // 2 if policy.order == "late-half" else 0
-    edits: tuple[Edit, ...] = ()
+    edits: list[Edit] = []
     freed = 0
-    passes = [(rule, part) for part in (open_to_edits[half:], open_to_edits[:half]) for rule in cutter.rules]
+    rules = [*cutter.rules()]
+    passes = [(rule, part) for part in (open_to_edits[half:], open_to_edits[:half]) for rule in rules]
     if policy.deduplicate and policy.deduplicate_tail:
-        tail = [i for i, m in enumerate(messages) if m.seq in off_limits and m.seq not in pinned.union(untouched)]
-        passes.append((cutter.duplicates, tail))
-    for rule, indexes in passes:
-        for together, gain in (found for i in indexes for found in rule(i)):
+        spared = pinned.union(untouched)
+        tail = [i for i, m in enumerate(messages) if m.seq in off_limits and m.seq not in spared]
+        passes.append((cutter.with_results(cutter.duplicates), tail))
+    for (rule, concerned), indexes in passes:
+        for together, gain in (found for i in indexes if i in concerned for found in rule(i)):
             if goal is not None and freed >= goal:
                 return Pruning(merged(edits), freed)
             edits += together
@@ -113,32 +117,41 @@ class _Cutter:
         self._without_images = {place for place, edit in edited.items() if edit.rule == "image"}
         self._pairs: Pairs = pair(messages)
         self._kept = newest_results(messages, policy, self._call)
-        self._newest: dict[str, Place] = {
-            result.text: (i, part)
-            for i, message in enumerate(messages)
-            for part, result in self._results(message)
-            if len(result.text) >= policy.minimum_characters
-        }
+        self._results: dict[int, list[tuple[int, ToolResultPart]]] = {}
+        self._newest: dict[str, Place] = {}
+        for i, message in enumerate(messages):
+            if message.results and (found := [*self._open(message)]):
+                self._results[i] = found
+                for part, result in found if policy.deduplicate else ():
+                    if len(result.text) >= policy.minimum_characters:
+                        self._newest[result.text] = (i, part)
         self._reasoning = old_reasoning(messages, protected) if policy.reasoning == "drop" else {}
         self._images = {} if policy.images is None else old_images(messages, policy.images, self._may)
-        clears = policy.style not in ("off", "hidden")
-        self.rules: tuple[Rule, ...] = tuple(
-            rule
-            for rule, wanted in (
-                (self._left_out, bool(self._reasoning or self._images)),
-                (self.duplicates, policy.deduplicate),
-                (self._cleared, clears),
-                (self._arguments, policy.argument_characters > 0),
-            )
-            if wanted
-        )
+
+    def rules(self) -> Iterator[Rule]:
+        """In their order, those that would do anything."""
+        if self._reasoning or self._images:
+            yield self._left_out, self._reasoning.keys() | self._images.keys()
+        if self._policy.deduplicate:
+            yield self.with_results(self.duplicates)
+        if self._policy.style not in ("off", "hidden"):
+            yield self.with_results(self._cleared)
+        if self._policy.argument_characters > 0:
+            yield self._arguments, frozenset(i for i, message in enumerate(self._messages) if message.calls)
+
+    def with_results(self, rule: Callable[[int], Iterator[Gain]]) -> Rule:
+        """A rule for results."""
+        return rule, self._results.keys()
 
     def keeps(self, i: int) -> bool:
         """Does the message hold nothing but results that are among the newest?"""
+        if not self._kept:
+            return False
         results = self._messages[i].results
         return len(results) == len(self._messages[i].parts) > 0 and all((i, part) in self._kept for part, _ in results)
 
-    def _results(self, message: Message) -> Iterator[tuple[int, ToolResultPart]]:
+    def _open(self, message: Message) -> Iterator[tuple[int, ToolResultPart]]:
+        """The results that no edit has replaced before."""
         for part, result in message.results:
             if (message.seq, part) not in self._done and not self._is_stub(result.text):
                 yield part, result
@@ -151,16 +164,16 @@ class _Cutter:
 
     def _left_out(self, i: int) -> Iterator[Gain]:
         for edits, gain in (*self._reasoning.get(i, ()), *self._images.get(i, ())):
-            places = {(e.seq, e.part) for e in edits}
-            if not places & (self._done | self._without_images):
+            places = [(e.seq, e.part) for e in edits]
+            if not any(place in self._done or place in self._without_images for place in places):
                 yield edits, gain
 
     def duplicates(self, i: int) -> Iterator[Gain]:
         """The message's results whose text a newer one has."""
         message = self._messages[i]
-        for part, result in self._results(message):
+        for part, result in self._results[i]:
             newest = self._newest.get(result.text, (i, part))
-            if newest == (i, part) or not self._may(i, part):
+            if newest == (i, part) or (message.seq, part) in self._done or not self._may(i, part):
                 continue
             text = self._refers(self._call(i, part), result, message.seq, _part(message, part), newest)
             yield from self._replace(
@@ -169,10 +182,13 @@ class _Cutter:
 
     def _cleared(self, i: int) -> Iterator[Gain]:
         message = self._messages[i]
-        for part, result in self._results(message):
-            if len(result.text) <= self._policy.minimum_characters or not self._may(i, part):
+        for part, result in self._results[i]:
+            if len(result.text) <= self._policy.minimum_characters or (message.seq, part) in self._done:
                 continue
-            text = self._stand_in(self._call(i, part), result, message.seq, _part(message, part))
+            call = self._call(i, part)
+            if (i, part) in self._kept or not may_clear(call, self._policy):
+                continue
+            text = self._stand_in(call, result, message.seq, _part(message, part))
             yield from self._replace(
                 message, part, result.text, Edit(seq=message.seq, part=part, rule="stub", text=text)
             )
@@ -203,15 +219,17 @@ class _Cutter:
         return max(0, self._estimate(old) - self._estimate(new)) if len(new) < len(old) else 0
 
     def _arguments(self, i: int) -> Iterator[Gain]:
-        message = self._messages[i]
+        message, least = self._messages[i], max(self._policy.argument_total, self._policy.argument_characters)
         calls = message.calls
         for part, call in calls:
             if (message.seq, part) in self._done or call.arguments is None:
                 continue
-            if len(call.source) <= self._policy.argument_total:
+            if len(call.source) <= least:  # no string is longer than the JSON that it is in
                 continue
             name = handle(message.seq, part if len(calls) > 1 else None)
             small = shrink(call.arguments, self._policy.argument_characters, self._cut(name))
+            if small == call.arguments:
+                continue
             gain = self._gain(arguments_text(call.arguments), arguments_text(small))
             if gain:
                 yield (Edit(seq=message.seq, part=part, rule="arguments", arguments=small),), gain
@@ -234,14 +252,13 @@ class _Cutter:
 
 
 def _part(message: Message, part: int) -> int | None:
-    first_two = islice((p for p in message.parts if isinstance(p, ToolResultPart)), 2)  # a message may hold thousands
-    return part if len(list(first_two)) > 1 else None
+    return part if len(message.results) > 1 else None
 
 
 def arguments_text(arguments: Json) -> str:
     """The text by which arguments are measured; "" for what JSON cannot say."""
     try:
-        return json.dumps(arguments, ensure_ascii=False)
+        return _ENCODER.encode(arguments)
     except (TypeError, ValueError, RecursionError):
         return ""
 

@@ -49,6 +49,16 @@ def length(ranges: Ranges) -> int:
     return sum(high - low for low, high in ranges)
 
 
+def place_of(ranges: Ranges, seq: int) -> int:
+    """How many seqs come before this one, in the order of the ranges, which a path's may not be in; all of them where it is not there."""
+    before = 0
+    for low, high in ranges:
+        if low <= seq < high:
+            return before + seq - low
+        before += high - low
+    return before
+
+
 def contains(ranges: Ranges, seq: int) -> bool:
     """Is the seq in one of the ranges?"""
     i = bisect_right(ranges, (seq, float("inf"))) - 1

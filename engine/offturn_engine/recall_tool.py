@@ -19,6 +19,7 @@ from offturn_engine.recalling import TOOL, USAGE, Asked
 
 DIALECTS = ("openai-chat", "openai-responses", "anthropic", "gemini", "text")
 TEXT_FORMATS = ("text", "text-observation")
+_AROUND = "[](){}<>`'\".,:; "
 
 DESCRIPTION = (
     "Reads again what was shortened or summarised in this conversation: the full text behind a handle such as m181, "
@@ -123,9 +124,18 @@ def _of_arguments(given: Json) -> Asked:
             return Asked(problem=f"The arguments are not JSON. {USAGE}")
     if not isinstance(given, Mapping):
         return Asked(problem=f"The arguments are no object. {USAGE}")
-    return Asked(
-        _text(given.get("handle")).strip(), _text(given.get("query")).strip(), start=_start(given.get("start"))
-    )
+    query, start = _text(given.get("query")).strip(), _start(given.get("start"))
+    return Asked(_handle(given.get("handle"), query), query, start=start)
+
+
+def _handle(value: Json, query: str) -> str:
+    """The handle that is meant: `M181`, `m181.` and 181 are m181; "" for what is none where there are words to search for."""
+    text = _text(value).strip()
+    bare = text.strip(_AROUND).lower()
+    bare = f"m{bare}" if bare.isascii() and bare.isdecimal() else bare
+    if parse_handle(bare) is not None or parse_ranges(bare) is not None:
+        return bare
+    return "" if query else text
 
 
 def _of_text(call: Json) -> Asked:

@@ -82,7 +82,10 @@ def answer(archive: Archive, asked: Asked, room: int) -> tuple[str, bool]:
     if len(asked.query) > LONGEST_QUERY:
         return f"A query of {len(asked.query)} characters: use at most {LONGEST_QUERY}.", True
     hits = archive.found(asked.query, limit=FOUND, path_only=True)
-    return _found(archive, hits, room) if hits else "Nothing was found. Try fewer or other words.", False
+    if hits:
+        return _found(archive, hits, room), False
+    named = _by_handle(archive, asked.query, asked.start, room)
+    return ("Nothing was found. Try fewer or other words." if isinstance(named, NotThere) else named), False
 
 
 def _by_handle(archive: Archive, name: str, start: int, room: int) -> str | NotThere:

@@ -12,39 +12,29 @@ After the summary come pinned messages that it covers, the restores, the replay,
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import takewhile
-from typing import Literal
 
 from offturn_engine.compaction import Compaction
 from offturn_engine.formats.base import Format
 from offturn_engine.groups import Pairs, pair
 from offturn_engine.handles import handle
-from offturn_engine.messages import Edit, Json, Message, RawMessage, ToolCallPart
+from offturn_engine.messages import Json, Message, RawMessage, ToolCallPart
 from offturn_engine.notes import with_note
+from offturn_engine.path import Path, Places
 from offturn_engine.pins import shown
-from offturn_engine.ranges import contains
+from offturn_engine.plain import Item, Kind, Plain, by_seq, plain_of
 from offturn_engine.restore import restored
-
-Kind = Literal["message", "summary", "pinned", "restore", "replay", "synthetic", "late"]
 
 LATE_RESULT = "[result of an earlier tool call"
 NO_RESULT = "[no result was recorded for this call: it may still be running, or it was stopped]"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One message of a view: what it shows and where it comes from (`seq` -1: from no single message)."""
-
-    raw: RawMessage
-    seq: int
-    kind: Kind
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rendering:
     """A view's items. `pending`: calls left open at its end; `closed`: calls closed by a synthetic result."""
 
@@ -56,7 +46,7 @@ class Rendering:
     def messages(self) -> list[RawMessage]:
         return [item.raw for item in self.items]
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """Estimate of all messages, uncalibrated."""
         return sum(item.tokens for item in self.items)
@@ -69,7 +59,7 @@ def is_system(raw: Json) -> bool:
 
 def render(path: Sequence[Message], compaction: Compaction, fmt: Format) -> Rendering:
     """The view of a generation over a path (messages with their seq, in path order)."""
-    return _Renderer(path, compaction, fmt).run()
+    return _Renderer(Path.of(path), compaction, fmt).run()
 
 
 def late_results(path: Sequence[Message], index: int, pairs: Pairs, shown: Collection[int]) -> frozenset[int]:
@@ -79,45 +69,71 @@ def late_results(path: Sequence[Message], index: int, pairs: Pairs, shown: Colle
 
 
 class _Renderer:
-    def __init__(self, path: Sequence[Message], compaction: Compaction, fmt: Format) -> None:
+    def __init__(self, path: Path, compaction: Compaction, fmt: Format) -> None:
         self.path = path
         self.compaction = compaction
         self.fmt = fmt
         self.pairs: Pairs = pair(path)
-        self.edits: dict[int, list[Edit]] = defaultdict(list)
-        for edit in compaction.edits:
-            self.edits[edit.seq].append(edit)
+        self.plain: Plain = plain_of(path, fmt)
+        self.edits = by_seq(compaction.edits)
+        self.apart = sorted({i for seq in self.edits if (i := path.place(seq)) is not None})
+        if compaction.system_note and path and self.apart[:1] != [0]:
+            self.apart.insert(0, 0)  # the note may be put there
         self.open: dict[int, list[ToolCallPart]] = defaultdict(list)
         for index, part in self.pairs.open_calls:
             call = path[index].parts[part]
             assert isinstance(call, ToolCallPart)
             self.open[index].append(call)
-        self.visible = [i for i, m in enumerate(path) if not contains(compaction.covered, m.seq)]
-        self.shown = set(self.visible)
+        self.visible = path.outside(compaction.covered)
+        self.left = sum(high - low for low, high in self.visible)  # messages to come
         self.done: set[int] = set()
         self.items: list[Item] = []
         self.closed = 0
 
+    @cached_property
+    def shown(self) -> frozenset[int]:
+        return frozenset(i for low, high in self.visible for i in range(low, high))
+
     def run(self) -> Rendering:
-        covered = (i for i, m in enumerate(self.path) if contains(self.compaction.covered, m.seq))
-        place = next(covered, None) if self.compaction.placement == "first" else max(covered, default=None)
-        for index in self.visible:
-            if place is not None and index > place:
-                self._summary(self.path[index])
+        covered = self.path.inside(self.compaction.covered)
+        edges = [i for low, high in covered for i in (low, high - 1)]
+        place = None if not edges else edges[0] if self.compaction.placement == "first" else edges[-1]
+        for low, high in self.visible:
+            if place is not None and low > place:
+                self._summary(self.path[low])
                 place = None
-            self._emit(index)
+            self._stretch(low, high)
         if place is not None:
             self._summary()
-        pending = sum(len(self.open[i]) for i in self.visible if i in self.open) - self.closed
-        return Rendering(tuple(self.items), pending, self.closed)
+        open_calls = sum(len(calls) for i, calls in self.open.items() if _among(self.visible, i))
+        return Rendering(tuple(self.items), open_calls - self.closed, self.closed)
+
+    def _stretch(self, low: int, high: int) -> None:
+        """The visible messages of one range: as they are where their place is the path's, else one group after the other."""
+        at = low
+        while at < high:
+            if (end := self.plain.end(at, high)) > at:
+                self._as_recorded(at, end)
+                self.left -= end - at
+                at = end
+            else:
+                self._emit(at)
+                at += 1
+
+    def _as_recorded(self, low: int, high: int) -> None:
+        """Messages in the order of the path, from one that is edited to the next as they were recorded."""
+        at = low
+        for index in self.apart[bisect_left(self.apart, low) : bisect_left(self.apart, high)]:
+            self.items += self.plain.items[at:index]
+            self._message(index, frozenset())
+            at = index + 1
+        self.items += self.plain.items[at:high]
 
     def _summary(self, following: Message | None = None) -> None:
         record = self.compaction
-        shown_again = record.restores or record.pinned or record.replay is not None
-        by_seq = {m.seq: m for m in self.path} if shown_again else {}
-        pinned = [by_seq[seq] for seq in record.pinned if seq in by_seq and seq != record.replay]
-        replayed = None if record.replay is None else by_seq.get(record.replay)
-        again = [(by_seq[r.seq], r) for r in record.restores if r.seq in by_seq]
+        pinned = [m for seq in record.pinned if seq != record.replay and (m := self._at(seq)) is not None]
+        replayed = None if record.replay is None else self._at(record.replay)
+        again = [(m, r) for r in record.restores if (m := self._at(r.seq)) is not None]
         alone = not pinned and not again and replayed is None
         self._add(self._told(following if alone else None), -1, "summary")
         for message in pinned:
@@ -129,6 +145,10 @@ class _Renderer:
             words = self._without(replayed, frozenset(part for part, _ in replayed.results))
             if words is not None:
                 self._add(words, replayed.seq, "replay", replayed)
+
+    def _at(self, seq: int) -> Message | None:
+        place = self.path.place(seq)
+        return None if place is None else self.path[place]
 
     def _told(self, following: Message | None) -> RawMessage:
         """The summary message. A role free on both sides where one is; the first to speak is always the user."""
@@ -145,6 +165,7 @@ class _Renderer:
             return
         group = self._group(index)
         self.done.update(group)
+        self.left -= len(group)
         late = {i: self._late(i) for i in group}
         if group == [index] and not self.path[index].calls:
             self._tell(index, late[index])
@@ -154,7 +175,7 @@ class _Renderer:
         for i in group:
             if i not in mixed:
                 self._message(i, late[i])
-        if mixed or any(late.values()) or len(self.done) < len(self.visible):
+        if mixed or any(late.values()) or self.left:
             self._close(group)
         for i in sorted(mixed):
             self._message(i, late[i])
@@ -222,9 +243,19 @@ class _Renderer:
     def _without(self, message: Message, parts: frozenset[int]) -> RawMessage | None:
         """The message as edited, less these parts; None where nothing sendable is left."""
         edits = self.edits.get(message.seq)
-        raw = self.fmt.edit(message, edits) if edits else message.raw
+        raw = self.plain.edited(message, edits, self.fmt)[0] if edits else message.raw
         return self.fmt.without(replace(message, raw=raw), parts) if parts else raw
 
     def _add(self, raw: RawMessage, seq: int, kind: Kind, message: Message | None = None) -> None:
-        pristine = message is not None and raw is message.raw
-        self.items.append(Item(raw, seq, kind, message.tokens if pristine and message else self.fmt.estimate(raw)))
+        if message is not None and raw is message.raw:
+            tokens = message.tokens
+        elif message is not None and (known := self.plain.known(message.seq)) is not None and known[0] is raw:
+            tokens = known[1]
+        else:
+            tokens = self.fmt.estimate(raw)
+        self.items.append(Item(raw, seq, kind, tokens))
+
+
+def _among(places: Places, index: int) -> bool:
+    at = bisect_right(places, (index + 1,)) - 1
+    return at >= 0 and index < places[at][1]

@@ -13,6 +13,7 @@ from offturn_engine.inventions import inventions
 from offturn_engine.language import detect
 from offturn_engine.prompt import record_text
 from offturn_engine.rules import HOPELESS, REMEDIES, Rule
+from offturn_engine.runs import Words
 from offturn_engine.statements import Statement
 from offturn_engine.summary import SummaryReply, SummaryRequest
 from offturn_engine.symptoms import (
@@ -115,9 +116,10 @@ def _content(sections: Sections, bodies: Mapping[str, str], source: str, languag
     written = detect(sections.bodies)
     if language and written and written != language:
         yield "wrong-language"
-    if len(text) >= _LEAST_WORDS and familiar(text, source) < _LEAST_FAMILIAR:
+    words = Words(source)
+    if len(text) >= _LEAST_WORDS and familiar(text, words) < _LEAST_FAMILIAR:
         yield "ungrounded"
-    if inventions(text, source):
+    if inventions(text, words):
         yield "ungrounded"
 
 

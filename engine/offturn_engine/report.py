@@ -17,9 +17,10 @@ from offturn_engine.formats.base import Format
 from offturn_engine.handles import handle, text_behind
 from offturn_engine.media import without_encoded
 from offturn_engine.messages import Edit, Message
+from offturn_engine.plain import Item
 from offturn_engine.ranges import contains, ranges_of
 from offturn_engine.ranges import label as ranges_label
-from offturn_engine.render import Item, render
+from offturn_engine.render import render
 
 LONGEST = 20_000  # characters of one text
 TITLE = 120  # characters

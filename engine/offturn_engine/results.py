@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
+from offturn_engine.caseless import lowered, places
 from offturn_engine.messages import ToolCallPart, ToolResultPart
-from offturn_engine.tools import family_of
+from offturn_engine.tools import Family, family_of
 
 LINE_LOOK = 1_000
 LINE_KEPT = 200
@@ -62,8 +64,17 @@ COUNTS = re.compile(
 )
 
 _DETAIL = re.compile("|".join(f"(?:{p})" for p in DETAIL.values()))
-_CERTAIN = re.compile("|".join(f"(?:{p})" for p in [*(DETAIL[n] for n in CERTAIN), *HEADER.values()]))
-_EITHER = re.compile("|".join(f"(?:{p})" for p in [*HEADER.values(), *DETAIL.values()]))
+_BEGINNINGS = (
+    *("error", "fatal", "exception", "failure", "no such", "permission", "command", "is not", "not a", "is a", "disk"),
+    *("connection", "operation", "timed", "out of", "cannot", "could", "file not", "module", "unknown", "segmentation"),
+    *("core dumped", "***", "错误", "錯誤", "失败", "失敗", "エラー"),
+)
+"""How a match of `_DETAIL` begins that does not stand at the start of its line."""
+_CERTAIN = re.compile("|".join(f"(?:{DETAIL[name]})" for name in CERTAIN))
+_CERTAIN_WORDS = ("fault", "dumped", "aborted", "panicked", "***")
+"""Of `_CERTAIN`, what need not stand at the start of its line."""
+_HEADER = re.compile("|".join(f"(?:{p})" for name, p in HEADER.items() if name != "counts"))
+_COUNTED = re.compile(HEADER["counts"])
 _EXIT = tuple(re.compile(p, re.IGNORECASE) for p in EXIT)
 
 
@@ -74,18 +85,26 @@ def lines_of(text: str) -> list[str]:
 
 def exit_code(text: str) -> int | None:
     """The exit code a host wrote into a result: the last one near its end, else the first near its start."""
-    for line in reversed(text[-EXIT_TAIL:].split("\n")):
-        if (code := _exit_in(line)) is not None:
-            return code
-    for line in text[:EXIT_HEAD].split("\n"):
-        if (code := _exit_in(line)) is not None:
-            return code
-    return None
+    found = _exits(text[-EXIT_TAIL:])
+    if not found and len(text) > EXIT_HEAD:  # else the end is all of it
+        return next(iter(_exits(text[:EXIT_HEAD])), None)
+    return found[-1] if found else None
 
 
-def _exit_in(line: str) -> int | None:
-    match = next((m for pattern in _EXIT if (m := pattern.search(line.strip()))), None)
-    return int(match.group(1)) if match else None
+def _exits(text: str) -> list[int]:
+    """The exit codes of its lines; only one that has `exit` or `return` tells one."""
+    lower = lowered(text)
+    if not _tells_exit(lower):
+        return []
+    lines = zip(text.split("\n"), lower.split("\n"), strict=True)
+    telling = (line.strip() for line, low in lines if _tells_exit(low))
+    found = (next((m for pattern in _EXIT if (m := pattern.search(line))), None) for line in telling)
+    return [int(match.group(1)) for match in found if match]
+
+
+def _tells_exit(lower: str) -> bool:
+    """Has it a word without which no line tells an exit code?"""
+    return "exit" in lower or "return" in lower
 
 
 def failed(result: ToolResultPart, call: ToolCallPart | None = None) -> bool:
@@ -95,19 +114,47 @@ def failed(result: ToolResultPart, call: ToolCallPart | None = None) -> bool:
     """
     if result.is_error:
         return True
+    kind = family_of(call) if call else "other"
+    if kind not in result.outcomes:
+        result.outcomes[kind] = _failed(result, kind)
+    return result.outcomes[kind]
+
+
+def _failed(result: ToolResultPart, kind: Family) -> bool:
     code = exit_code(result.text)
     if code:
         return True
-    kind = family_of(call) if call else "other"
     if kind == "shell":
-        lines = [_look(line) for line in lines_of(result.text)]
-        return any(
-            _CERTAIN.search(line) or (code is None and (_announced(line) or _PLACED.match(line))) for line in lines
-        )
+        lines = [_look(line) for line in _telling(result.text)]
+        return any(_certain(line) or (code is None and (_announced(line) or _PLACED.match(line))) for line in lines)
     if result.is_error is False:
         return False
     first = _look(next((line for line in result.text[:LINE_LOOK].split("\n") if line.strip()), ""))
     return _announced(first) or bool(re.match(HEADER["python"], first))
+
+
+_WORDS = (
+    *("error", "fail", "fault", "dumped", "abort", "killed", "panic", "traceback", "exception", "interrupt", "fatal"),
+    *("invalid", "denied", "refused", "permitted", "exceeded", "directory", "found", "recognized", "timed", "memory"),
+    *("cannot", "could", "unknown", "npm", "not ok"),
+)
+"""Without one of these words, in whatever case, a line says of no failure; but see `_CODE`."""
+_CODE = re.compile(r"E(?<!\wE)[A-Z]{3,12}: ")
+
+
+def _telling(text: str) -> list[str]:
+    """The lines that may say how a command went: those with one of the words without which none does."""
+    looked = text if len(text) <= 2 * LOOKED else "\n".join(lines_of(text))
+    lower = lowered(looked)
+    begins = {looked.rfind("\n", 0, match.start()) + 1 for match in _CODE.finditer(looked)}
+    for word in _WORDS:
+        place = lower.find(word)
+        while place >= 0:
+            begins.add(lower.rfind("\n", 0, place) + 1)
+            end = lower.find("\n", place)
+            place = lower.find(word, end) if end >= 0 else -1
+    ends = ((begin, looked.find("\n", begin)) for begin in sorted(begins))
+    return [looked[begin:end] if end >= 0 else looked[begin:] for begin, end in ends]
 
 
 _PLACED = re.compile(r"(?i)[\w./\\-]{1,200}(?::\d{1,7}|\(\d{1,7},\d{1,7}\)){1,2}: ?(?:fatal )?error\b")
@@ -115,25 +162,55 @@ _PLACED = re.compile(r"(?i)[\w./\\-]{1,200}(?::\d{1,7}|\(\d{1,7},\d{1,7}\)){1,2}
 
 _ANNOUNCED = re.compile(
     r"(?:[\w./-]{1,40}: ){0,3}(?:(?i:fatal|error|exception)\b ?(?:\[\w{1,12}\]|TS\d{1,6})?:"
-    rf"|E[A-Z]{{3,12}}: |{DETAIL['exception']}: |{DETAIL['tool']}|.{{0,160}}(?:{DETAIL['operating system']})\W{{0,3}}$)"
+    rf"|E[A-Z]{{3,12}}: |{DETAIL['exception']}: |{DETAIL['tool']})"
+)
+_REFUSED = re.compile(rf"(?:[\w./-]{{1,40}}: ){{0,3}}.{{0,160}}(?:{DETAIL['operating system']})\W{{0,3}}$")
+_REFUSING = (
+    *("no such", "denied", "not found", "recognized", "directory", "refused", "permitted", "exceeded", "timed out"),
+    *("of memory", "cannot", "could not", "unknown"),
 )
 
 
 def _announced(line: str) -> bool:
     """Does the line open by saying that this very call failed?"""
-    return _ANNOUNCED.match(line) is not None
+    if _ANNOUNCED.match(line):
+        return True
+    lower = lowered(line)
+    return any(word in lower for word in _REFUSING) and _REFUSED.match(line) is not None
 
 
-def carrying(lines: Sequence[str]) -> list[int]:
-    """Indexes of the lines that carry the error: those that say what went wrong, else those that say that it did."""
-    details = [i for i, line in enumerate(lines) if _DETAIL.search(_look(line))]
-    return details or [i for i, line in enumerate(lines) if _EITHER.search(_look(line))]
+def carrying(lines: Sequence[str], most: int) -> list[int]:
+    """Indexes of the first lines that carry the error: those that say what went wrong, else those that say that it did."""
+    details = (i for i, line in enumerate(lines) if _detail(_look(line)))
+    headers = (i for i, line in enumerate(lines) if _heads(_look(line)))
+    return [*islice(details, most)] or [*islice(headers, most)]
+
+
+def _detail(line: str) -> re.Match[str] | None:
+    """What `_DETAIL` finds first. It is tried only where it may begin: at every place it would take most of the time."""
+    lower = lowered(line)
+    starts = {0, *(at for word in _BEGINNINGS if word in lower for at in places(lower, word))}
+    return next((match for at in sorted(starts) if (match := _DETAIL.match(line, at))), None)
+
+
+def _heads(line: str) -> bool:
+    """Does the line say only that something went wrong?"""
+    counted = " fail" in line or " error" in line
+    return _HEADER.match(line) is not None or (counted and _COUNTED.search(line) is not None)
+
+
+def _certain(line: str) -> bool:
+    """Does the line mean failure, even where a pipe hides the exit code of what failed?"""
+    if _heads(line) or _CERTAIN.match(line):
+        return True
+    lower = lowered(line)
+    return any(word in lower for word in _CERTAIN_WORDS) and _CERTAIN.search(line) is not None
 
 
 def first_error_line(text: str) -> str | None:
     """The first line that says what went wrong, at most `LINE_KEPT` characters, verbatim; None where none does."""
     lines = lines_of(text)
-    found = carrying(lines)
+    found = carrying(lines, 1)
     return kept(lines[found[0]]) if found else None
 
 
@@ -142,7 +219,7 @@ def kept(line: str) -> str:
     line = line.strip()
     if len(line) <= LINE_KEPT:
         return line
-    match = _DETAIL.search(line[:LINE_LOOK])
+    match = _detail(line[:LINE_LOOK])
     start = max(0, match.start() - 40) if match and match.end() > LINE_KEPT else 0
     return line[start : start + LINE_KEPT].strip()
 

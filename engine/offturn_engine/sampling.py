@@ -6,7 +6,8 @@ What is left out stays in the log and can be recalled; the text says how much it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from offturn_engine.tokens import estimate_text
@@ -17,15 +18,16 @@ MARKER = "(... {} messages are left out here ...)\n\n"
 MARKER_TOKENS = 20
 
 
-def sampled(blocks: Sequence[Block], *, budget: int) -> list[Block]:
+def sampled(blocks: Iterable[Block], *, budget: int) -> list[Block]:
     """The blocks themselves where they fit, else slices of them with a marker for each gap, at most `budget` tokens.
 
     A block larger than half its slice's room is cut in its middle first.
     """
-    if sum(block.tokens for block in blocks) <= budget:
-        return list(blocks)
+    every = list(blocks)
+    if sum(block.tokens for block in every) <= budget:
+        return every
     room = budget - (SLICES + 1) * MARKER_TOKENS
-    whole = [_clipped(block, max(1, room // SLICES // 2)) for block in blocks]
+    whole = [_clipped(block, max(1, room // SLICES // 2)) for block in every]
     kept = _grown(whole, room)
     found: list[Block] = []
     gap = 0
@@ -38,13 +40,18 @@ def sampled(blocks: Sequence[Block], *, budget: int) -> list[Block]:
     return found
 
 
-def newest(blocks: Sequence[Block], *, budget: int) -> tuple[list[Block], int]:
+def newest(blocks: Iterable[Block], *, budget: int) -> tuple[list[Block], int]:
     """The newest blocks within the budget, at least the last one, and the number of messages before them."""
-    start, left = len(blocks), budget
-    while start and (start == len(blocks) or blocks[start - 1].tokens <= left):
-        start -= 1
-        left -= blocks[start].tokens
-    return list(blocks[start:]), sum(block.messages for block in blocks[:start])
+    kept = deque[Block]()
+    used = left_out = 0
+    for block in blocks:
+        kept.append(block)
+        used += block.tokens
+        while used > budget and len(kept) > 1:
+            gone = kept.popleft()
+            used -= gone.tokens
+            left_out += gone.messages
+    return list(kept), left_out
 
 
 def _grown(blocks: Sequence[Block], room: int) -> set[int]:

@@ -37,14 +37,14 @@ EMPTY = _set(
     "them they you your we our us i me my he she his her not no do does did doing don't dont doesn't didn't never always "
     "must mustn't should shouldn't shall may can cannot can't could would will won't have has had any all every each "
     "please so if then than when while user users wants wanted asked says said also just very more most which what who how "
-    "only ever anything everything nothing something "
+    "only ever anything everything nothing something thousand million millions billion billions mil millones "
     "el la los las un una unos unas y o u de del al en con por para que se lo le les su sus mi tu es son era fue ser sido "
     "esta estas este estos ese esa eso esto no nunca siempre jamas jamás debe debes deben puede puedes pueden hay muy mas "
     "más pero como cuando si favor usuario quiere pidio pidió dijo cada todo todos toda todas solo sólo ya"
 )
 """Words that say nothing by themselves."""
 
-EMPTY_HAN = re.compile("[的了是在到把被和与與不勿别別请請就也都要]|用户|用戶")
+EMPTY_HAN = re.compile("[万萬亿億的了是在到把被和与與不勿别別请請就也都要]|用户|用戶")
 
 ENDINGS = (
     *("ciones", "ments", "mente", "ings", "cion", "ment", "ando", "iendo", "ing"),
@@ -74,7 +74,24 @@ TELLING = re.compile(
 )
 """Somebody, or something, that does not or cannot: told, not forbidden."""
 
-ENSURING = re.compile(r"(?i)\b(?:ensure|make sure|that|so|must|should|want|expect)\b")
+UNABLE = re.compile(
+    r"(?i)\b(?:app(?:lication)?|program|page|(?:web)?site|server|service|client|browser|phone|users?|customers?|visitors?|people|admins?)"
+    r"\s(?:\w+ly |still |just )?can(?: ?not|['’]t)\Z"
+    r"|\b(?:aplicación|app|programa|página|sitio|web|servidor|servicio|cliente|navegador|móvil|usuarios?|clientes|gente)\s(?:\w{2,12}\s)?no\Z"
+    r"|(?:应用|應用|程序|程式|软件|軟體|系统|系統|页面|頁面|网页|網頁|网站|網站|服务|服務|服务器|伺服器|客户端|浏览器|瀏覽器|手机|手機"
+    r"|用户|用戶|客户|客戶|我)(?:还是|還是|现在|現在|目前|总是|總是|有时|有時|仍然?|也|都|根本)?(?:不能|不可以)\Z"
+)
+"""A thing or a person that is not able to, up to the negation: a problem is told, and nobody forbids it."""
+
+UNABLE_UNLESS = re.compile(r"(?i)(?:se|debe\w*|deberí\w*)\b")
+"""What follows the Spanish one where it forbids all the same."""
+
+ADDRESSED = _set("agent agente assistant asistente bot model modelo")
+"""Who is told: no part of what they must not do."""
+
+ENSURING = re.compile(
+    r"(?i)\b(?:ensure|make sure|that|so|must|should|want|expect)\b|确保|確保|保证|保證|必须|必須|务必|要求|应该|應該"
+)
 """Before it what is told is wanted."""
 
 ASSENT = re.compile(
@@ -94,7 +111,8 @@ RELENTING = re.compile(
 """They have changed their mind, whatever word they have for the action."""
 
 HAS = re.compile(
-    r"(?i)\b(?:has|have|had|was|were|took|takes|contains?|holds?|got|found|exists?|tiene[ns]?|tarda|tardó|contiene[ns]?)\b"
+    r"(?i)\b(?:has|have|had|was|were|took|takes|contains?|holds?|got|found|exists?|finished|completed|ended|lasted|ran|used|reached"
+    r"|tiene[ns]?|tarda|tardó|contiene[ns]?|terminó|acabó|duró|usó)\b|[用花]了|耗时|耗時"
 )
 """Tells how many there are, not how many there may be."""
 
@@ -103,6 +121,47 @@ AT_MOST = re.compile(
 )
 AT_LEAST = re.compile(r"(?i)\b(?:at least|min(?:imum)?|no less|no fewer|not less|al menos|como mínimo)\b|至少")
 """What limits an amount."""
+
+GRANTING = re.compile(
+    r"(?i)\b(?:is|are|be)\s(?:now |also |fully )?(?:allowed|permitted|acceptable|authori[sz]ed|ok(?:ay)?|fine)\b|\b(?:may|can|could|must|should|(?:is|are) to) (?:now |also )?be \w{2,20}ed\b"
+    r"|\b(?:approved|allowed|permitted|authori[sz]ed) (?:the|a|any)\b|\bestán? (?:permitid|autorizad)[oa]s?\b|\bse permiten?\b|允许|允許|准许|准許"
+)
+"""Says that somebody may."""
+
+EXCUSING = re.compile(
+    r"(?i)\b(?:needs? not|needn['’]t|(?:do|does)(?: not|n['’]t) (?:need|have) to|no need to|(?:is|are) (?:not|no longer) (?:needed|required|necessary|mandatory)"
+    r"|(?:is|are) (?:unnecessary|optional))\b|\bno (?:hace falta|es necesari[oa]|son necesari[oa]s)\b|不需要|不必|无需|無需|不用(?!户)"
+)
+"""Says that nobody has to."""
+
+UNASKED = re.compile(
+    r"(?i)\bwithout (?:asking|(?:the user['’]s |any |further )?(?:approval|permission|confirmation))\b|\bsin (?:preguntar|permiso|aprobación|confirmación)\b"
+)
+"""Says that nobody has to be asked."""
+
+OMITTING = re.compile(
+    r"(?i)(?:^|\b(?:then|to|should|please|and)\s)(?:skip|omit|leave out)\b|\bwithout \w{3,20}ing\b"
+    r"|^(?:omitir|omite|saltarse|sáltate)\b|\bsin \w{2,20}[aei]r\b|^(?:跳过|跳過)"
+)
+"""Says to do without something."""
+
+KEEPING_OUT = re.compile(r"(?i)\bkeep (.{2,60}?) (?:out of|away from|off) (.{2,60})")
+INSERTING = re.compile(r"(?i)^(?:put|write|include|add|store|show|print|log|record|save)\b")
+"""A thing that is to stay out of another, and what puts it there."""
+
+REQUIRING = re.compile(
+    r"(?i)\b(?:must|ha(?:s|ve) to|always|required?s?|needs? (?:to|my)|make sure|ensure|mandatory|ask (?:me|us|first|before)|check with (?:me|us))\b"
+    r"|\b(?:debe[ns]?|siempre|hay que|tienen? que|obligatori[oa]|pregúntame|consúltame)\b|必须|必須|务必|務必|一定|始终|始終|总是"
+)
+"""Says that somebody has to."""
+
+STRICTLY_MOST = re.compile(
+    r"(?i)\b(?:at most|no more than|not more than|como máximo|a lo sumo|no más de)\b|最多|不超过|不超過"
+)
+STRICTLY_LEAST = re.compile(
+    r"(?i)\b(?:at least|no less than|no fewer than|al menos|como mínimo|no menos de)\b|至少|不少于"
+)
+"""Limits that exclude each other, but for the number itself."""
 
 DIRECTIVE = re.compile(
     r"(?i)\b(?:do not|don['’]t|must not|mustn['’]t|should not|shouldn['’]t|may not|shall not|never|avoid)\b"
@@ -131,6 +190,12 @@ CONDITION = re.compile(
 )
 """Ends what is forbidden; what follows says when it is."""
 
+WHEN = re.compile(
+    r"(?i)\b(?:(?:at|during the) (?:night|midnight)|overnight|tonight|(?:on|at|over) (?:the )?weekends?|in the (?:morning|evening)"
+    r"|(?:por la|de) noche|fin(?:es)? de semana)\b|夜里|夜间|夜間|晚上|凌晨|周末|週末"
+)
+"""Gives a time of its own: where something is forbidden at certain times, nobody knows whether it is one of them."""
+
 RESTRICTING = re.compile(
     r"(?i)\b(?:not|never|no|none|nor|neither|nothing|cannot|\w+n['’]t|dont|without|avoid\w*|refrain\w*|stop\w*|except\w*|unless|until"
     r"|only|before|after|once|instead|rather|forbid\w*|forbade|prohibit\w*|disallow\w*|bann?\w*|off[- ]limits|frozen|freez\w*|read[- ]only"
@@ -154,9 +219,12 @@ DONE = re.compile(r"(?i)\b\w+(?:ado|ada|ados|adas|ido|ida|idos|idas|ó|aron|iero
 """Spanish and Chinese words that tell what was done. English ones are seen by their ending."""
 
 UNITS = _set(
-    "second minut hour day week month year milisec byte kilobyt megabyt gigabyt segund minuto hora dia seman mes ano 分钟 小时 秒钟"
+    "second sec minut min hour hrs day week month year milisec byte kilobyt megabyt gigabyt segund minuto hora dia seman mes ano 分钟 小时 秒钟"
 )
 """Stems of units: where one is shared, two amounts are of the same unit."""
+
+MONEY = _set("usd eur gbp cny rmb jpy chf cent dol dollar dolar euro 美元 欧元")
+"""Stems of currencies."""
 
 FACTORS = frozenset((7.0, 12.0, 24.0, 30.0, 52.0, 60.0, 100.0, 365.0, 1_000.0, 1_024.0, 3_600.0, 86_400.0, 1_000_000.0))
 """By what an amount may differ from the same one in another unit."""
@@ -199,6 +267,7 @@ ALTERNATIVES = tuple(
             "json yaml toml xml csv",
             "dark light",
             "left right",
+            "windows linux macos",
             "required optional",
         ),
     )

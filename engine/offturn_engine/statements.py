@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
+from offturn_engine.amounts import Amount, amounts, counts, spelled_out
 from offturn_engine.grounding import anchors
 from offturn_engine.sentences import sentences
 from offturn_engine.statement_words import (
+    ADDRESSED,
     CONDITION,
     COUNTED,
     DONE,
@@ -28,13 +31,19 @@ from offturn_engine.statement_words import (
     TELLING,
     THING,
     THING_AFTER,
+    UNABLE,
+    UNABLE_UNLESS,
 )
 
 LONGEST = 600  # characters of a statement; what is longer is a paste
 MOST = 2_000  # statements of one text
+REMEMBERED = 4_096  # statements, and as many words: answers and views are compared with what was said before
+LONGEST_REMEMBERED = 1_000  # characters of a statement
+LONGEST_WORD = 40  # characters of a word whose stem is remembered
 
 _TOKEN = re.compile(r"[^\W\d_\u3400-\u9fff]+(?:['\u2019][^\W\d_]+)?|\d+(?:[.,]\d+)*|[\u3400-\u9fff]")
 _RUN = re.compile(r"[^\W\d_\u3400-\u9fff]+(?:['\u2019][^\W\d_]+)?|[\u3400-\u9fff]+")
+_DIGIT = re.compile(r"\d")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _BULLET = re.compile(r"^\s{0,40}(?:#{1,6}\s|[-*\u2022+\u2013]\s|\(?\d{1,3}[.):\u3001]\s|>\s)*(?:\[[ xX]\]\s)?")
 _MARKS = re.compile(r"[`*\"\u201c\u201d\u300c\u300d]")
@@ -42,40 +51,125 @@ _CLAUSE = re.compile(
     r"[,;:\uff0c\uff1b\uff1a](?:\s+|(?<=[\uff0c\uff1b\uff1a]))|\s[-\u2013\u2014]\s"
     r"|(?<=[.!?])\s+|\s(?:but|and|y|pero|sino|because|porque|since|so that)\s"
 )
-_THOUSANDS = re.compile(r"(?<=\d)[,_'\u00a0\u202f](?=\d{3}(?!\d))")
 _POINTS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\d.]*\d)")  # 1.200 is 1,200 where a comma starts decimals
-_KILO = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)k\b")
 _PM = re.compile(r"\b(1[01]|[1-9])(?::\d\d)?\s?p\.?m\b")
+_APOSTROPHE = re.compile("['\u2019]")
+_ENDING = re.compile(rf"(?<=.{{3}})(?:{'|'.join(ENDINGS)})$")
 _VOWELS = re.compile("(?<=[a-z]{2})(?:ie|ue)(?=[a-z])")  # despliegues, desplegar
 _LAST = re.compile("(?:gu|qu|z|y)$")  # despliegues, toques, comiences, copy
 _SOFT = {"gu": "g", "qu": "c", "z": "c", "y": "i"}
 _ACCENTS = str.maketrans("\u00e1\u00e9\u00ed\u00f3\u00fa\u00fc\u00f1", "aeiouun")
 
 
-@dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence.
+    """One sentence. `words`: stems in order, without repeats; `bag`: as a set. What nobody asks for is not looked for."""
 
-    `words`: stems in order, without repeats. `names`: paths and identifiers by their last component, lower case.
-    `numbers`: as digits, small ones too. `plain`: it restricts nothing; `negative`: it says no in some way. `action`: the first stem that it forbids, "" where
-    it forbids no action; `objects`: the other stems of that clause; `conditional`: forbidden only until something.
-    `thing`: what it forbids is no action but the objects, as in "never the full suite".
-    """
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words = _words(self._bare)
+        self.bag = frozenset(self.words)
 
-    text: str
-    words: tuple[str, ...]
-    names: frozenset[str]
-    numbers: frozenset[str]
-    plain: bool
-    negative: bool
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Paths and identifiers by their last component, lower case."""
+        named = (re.split(r"[/\\]", name.rstrip("/\\").lower())[-1] for name in anchors(self._bare) if _is_name(name))
+        return frozenset(named)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """As digits, small ones too."""
+        return numbers(self._bare)
+
+    @cached_property
+    def amounts(self) -> tuple[Amount, ...]:
+        """The numbers with their units."""
+        return tuple(amounts(self._bare))
+
+    @cached_property
+    def plain(self) -> bool:
+        """Does it restrict nothing?"""
+        return RESTRICTING.search(self._bare) is None
+
+    @cached_property
+    def negative(self) -> bool:
+        """Does it say no in some way?"""
+        return NEGATIVE.search(self._bare) is not None
+
+    @property
+    def action(self) -> str:
+        """The first stem that it forbids, "" where it forbids no action."""
+        return self.forbidden.action
+
+    @property
+    def objects(self) -> frozenset[str]:
+        """The other stems of that clause."""
+        return self.forbidden.objects
+
+    @property
+    def conditional(self) -> bool:
+        """Is it forbidden only until something?"""
+        return self.forbidden.conditional
+
+    @property
+    def thing(self) -> bool:
+        """Is what it forbids no action but the objects, as in "never the full suite"?"""
+        return self.forbidden.thing
+
+    @cached_property
+    def forbidden(self) -> Forbidden:
+        return _forbidden(self._bare)
+
+    @property
+    def _bare(self) -> str:
+        return _MARKS.sub("", self.text)
+
+
+class _Clause(Statement):
+    """One of several of a sentence: it is no plainer than that, and conditional where that is."""
+
+    def __init__(self, own: Statement, whole: Statement) -> None:
+        self.text, self.words, self.bag = own.text, own.words, own.bag
+        self._own, self._whole = own, whole
+
+    @property
+    def names(self) -> frozenset[str]:
+        return self._own.names
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        return self._own.numbers
+
+    @property
+    def amounts(self) -> tuple[Amount, ...]:
+        return self._own.amounts
+
+    @property
+    def plain(self) -> bool:
+        return self._own.plain and self._whole.plain
+
+    @property
+    def negative(self) -> bool:
+        return self._own.negative
+
+    @property
+    def conditional(self) -> bool:
+        return self._own.conditional or self._whole.conditional
+
+    @property
+    def forbidden(self) -> Forbidden:
+        return self._own.forbidden
+
+
+class Forbidden(NamedTuple):
+    """Of the first prohibition of a sentence: see `Statement`."""
+
     action: str
     objects: frozenset[str]
     conditional: bool
     thing: bool
 
-    @property
-    def bag(self) -> frozenset[str]:
-        return frozenset(self.words)
+
+_NOTHING = Forbidden("", frozenset(), False, False)
 
 
 def statements(text: str) -> Iterator[Statement]:
@@ -93,51 +187,64 @@ def statements(text: str) -> Iterator[Statement]:
 
 def statement(sentence: str) -> Statement:
     """One sentence as a statement."""
-    bare = _MARKS.sub("", sentence)
-    action, objects, conditional, thing = _forbidden(bare)
-    return Statement(
-        text=sentence,
-        words=tuple(dict.fromkeys(stems(bare))),
-        names=frozenset(re.split(r"[/\\]", name.rstrip("/\\").lower())[-1] for name in anchors(bare) if _is_name(name)),
-        numbers=numbers(bare),
-        plain=RESTRICTING.search(bare) is None,
-        negative=NEGATIVE.search(bare) is not None,
-        action=action,
-        objects=objects,
-        conditional=conditional,
-        thing=thing,
-    )
+    return _remembered(sentence) if len(sentence) <= LONGEST_REMEMBERED else Statement(sentence)
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(Statement)
+
+
+def words_of(sentence: str) -> tuple[str, ...]:
+    """The words of one sentence as a statement, where nothing else is compared."""
+    return _words(_MARKS.sub("", sentence))
+
+
+def _words(bare: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(stems(bare)))
 
 
 def stems(text: str) -> Iterator[str]:
     """The stems of the words that say something, in order, repeats included."""
     for token in _RUN.findall(text.lower()):
-        if _HAN.match(token):
+        if token[0] >= "\u3400" and _HAN.match(token):
             pairs = (token[i : i + 2] for i in range(len(token) - 1))
             yield from (pair for pair in pairs if not EMPTY_HAN.search(pair))
-        elif len(token) > 2 and token not in EMPTY:
-            yield stem(token)
+        elif found := _remembered_saying(token) if len(token) <= LONGEST_WORD else _saying(token):
+            yield found
+
+
+def _saying(word: str) -> str:
+    """The stem of a word that says something, "" of any other."""
+    return stem(word) if len(word) > 2 and word not in EMPTY else ""
+
+
+_remembered_saying = lru_cache(maxsize=REMEMBERED)(_saying)
 
 
 def stem(word: str) -> str:
     """A word without accents and its ending, so that `deploy`, `deploys` and `deploying` are one."""
-    word = re.split("['\u2019]", word.lower().translate(_ACCENTS))[0]
-    for ending in ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)]
-            break
-    if len(word) > 4 and word[-1] == word[-2]:
+    return _remembered_stem(word) if len(word) <= LONGEST_WORD else _stem(word)
+
+
+def _stem(word: str) -> str:
+    word = _APOSTROPHE.split(word.lower().translate(_ACCENTS), maxsplit=1)[0]
+    word = _ENDING.sub("", word, count=1)
+    if len(word) > 3 and word[-1] == word[-2]:
         word = word[:-1]
-    word = _VOWELS.sub(lambda match: "e" if match[0] == "ie" else "o", word)
-    return _LAST.sub(lambda match: _SOFT[match[0]], word)[:7]
+    if "ie" in word or "ue" in word:
+        word = _VOWELS.sub(lambda match: "e" if match[0] == "ie" else "o", word)
+    return (_LAST.sub(lambda match: _SOFT[match[0]], word) if word[-1:] in "uzy" else word)[:7]
+
+
+_remembered_stem = lru_cache(maxsize=REMEMBERED)(_stem)
 
 
 def numbers(text: str) -> frozenset[str]:
     """The numbers of a text as digits: `1,000`, `1.000` and `1k` are `1000`, `three` is `3`."""
     found: set[str] = set()
-    told = _PM.sub(lambda match: str(int(match[1]) + 12), text.lower())
-    plain = _POINTS.sub(lambda match: match[0].replace(".", ""), _THOUSANDS.sub("", told))
-    for token in _TOKEN.findall(_KILO.sub(lambda match: f"{float(match[1]) * 1_000:.0f}", plain)):
+    if _DIGIT.search(text) is None and not counts(text):
+        return frozenset()
+    told = _PM.sub(lambda match: str(int(match[1]) + 12), spelled_out(text).lower())
+    for token in _TOKEN.findall(_POINTS.sub(lambda match: match[0].replace(".", ""), told)):
         if token[0].isdigit():
             found.add(token.replace(",", "."))
         elif token in COUNTED:
@@ -150,9 +257,7 @@ def clauses(whole: Statement) -> Iterator[Statement]:
     yield whole
     parts = [part for part in _CLAUSE.split(whole.text) if part]
     if len(parts) > 1:
-        for part in map(statement, parts):
-            if part.words:
-                yield replace(part, plain=part.plain and whole.plain, conditional=part.conditional or whole.conditional)
+        yield from (_Clause(part, whole) for part in map(statement, parts) if part.words)
 
 
 def asks_for(sentence: Statement, action: str) -> bool:
@@ -167,27 +272,30 @@ def asks_for(sentence: Statement, action: str) -> bool:
     return bool(_HAN.match(action)) and action in sentence.text
 
 
-def _forbidden(text: str) -> tuple[str, frozenset[str], bool, bool]:
-    """Of the first prohibition of a sentence: action, objects, whether it is conditional, whether it is of a thing."""
+_ADDRESSED = frozenset(map(stem, ADDRESSED))
+
+
+def _forbidden(text: str) -> Forbidden:
     match = FORBIDDING.search(text)
     if match is None:
-        return "", frozenset(), False, False
+        return _NOTHING
     after = _CLAUSE.split(text[match.end() :].lstrip(" ,"), maxsplit=1)[0]
     opening = _CLAUSE.split(text[: match.start()])[-1]
-    telling = TELLING.search(opening + match[0])
+    unable = UNABLE.search(opening + match[0]) is not None and UNABLE_UNLESS.match(after) is None
+    telling = unable or TELLING.search(opening + match[0]) is not None
     wanted = ENSURING.search(opening) is not None
     if HARDLY.match(after) or (telling and not wanted):
-        return "", frozenset(), False, False
+        return _NOTHING
     told = CONDITION.split(after, maxsplit=1)
     following = list(stems(told[0]))
     if not following:
-        return "", frozenset(), False, False
+        return _NOTHING
     conditional = len(told) > 1 or CONDITION.search(text) is not None
     if THING.match(after) and match[0].lower() in THING_AFTER:
-        return "", frozenset(following), conditional, True
-    subject = () if telling and wanted else stems(opening)
+        return Forbidden("", frozenset(following), conditional, thing=True)
+    subject = () if telling and wanted else (word for word in stems(opening) if word not in _ADDRESSED)
     objects = frozenset((*subject, *following[1:])) - {following[0]}
-    return following[0], objects, conditional, False
+    return Forbidden(following[0], objects, conditional, thing=False)
 
 
 def _is_name(anchor: str) -> bool:

@@ -26,7 +26,7 @@ _HITS = re.compile(r"(?i:\bfound (\d{1,9})\b)")
 
 def is_stub(text: str) -> bool:
     """Was this text written by `stub`, `duplicate` or `telling`?"""
-    return len(text) <= LARGEST and _STUB.match(text) is not None
+    return text.startswith("[") and len(text) <= LARGEST and _STUB.match(text) is not None
 
 
 def stub(call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None, policy: Prune) -> str:
@@ -36,14 +36,16 @@ def stub(call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None,
     `part` is None where the message has no other result.
     """
     bad = failed(result, call)
-    line = headline("cleared", call, result, seq, part)
-    text = without_encoded(result.text) if bad else ""
-    return "\n".join([line, *failure(text, policy.failure_lines)]) if bad else line
+    line = _headline("cleared", call, result, seq, part, bad)
+    return "\n".join([line, *failure(without_encoded(result.text), policy.failure_lines)]) if bad else line
 
 
 def headline(word: str, call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None) -> str:
     """What stands above the rest of a result: tool, target, outcome, size and handle."""
-    bad = failed(result, call)
+    return _headline(word, call, result, seq, part, failed(result, call))
+
+
+def _headline(word: str, call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None, bad: bool) -> str:
     facts = [_what(call), *_outcome(call, result, bad), _size(result), f"recall {handle(seq, part)}"]
     return f"[{word}: {' · '.join(facts)}]"
 
@@ -62,7 +64,7 @@ def failure(text: str, count: int) -> list[str]:
     """Up to `count` lines that carry the error and the last `count` lines that are not blank; `…` where lines are left out."""
     lines = lines_of(text)
     visible = [i for i, line in enumerate(lines) if line.strip()]
-    return excerpt(lines, {*(carrying(lines) or visible)[:count], *visible[max(0, len(visible) - count) :]})
+    return excerpt(lines, {*(carrying(lines, count) or visible[:count]), *visible[max(0, len(visible) - count) :]})
 
 
 def excerpt(lines: Sequence[str], indexes: Iterable[int]) -> list[str]:
@@ -81,12 +83,12 @@ def _what(call: ToolCallPart) -> str:
 
 
 def _outcome(call: ToolCallPart, result: ToolResultPart, bad: bool) -> list[str]:
-    code = exit_code(result.text) if family_of(call) == "shell" or bad else None
+    kind = family_of(call)
+    code = exit_code(result.text) if kind == "shell" or bad else None
     if code is not None:
         return [f"exit {code}"] if code or not bad else ["exit 0", "failed"]
     if bad:
         return ["failed"]
-    kind = family_of(call)
     if kind == "search":
         return [_counted(_hits(result.text), "hit")]
     written = written_lines(call) if kind == "write" else 0

@@ -49,13 +49,15 @@ _RUN = b"a" * 48
 def estimate_text(text: str) -> int:
     """Estimated tokens of a text; at least 1 unless it is empty. Never raises, lone surrogates included."""
     data = text.encode("utf-8", "surrogatepass")
+    size = len(data)
     tokens = (
-        PER_BYTE * len(data)
-        + PER_DIGIT * _count(data, _DIGITS)
-        + PER_PUNCTUATION * _count(data, _PUNCTUATION)
+        PER_BYTE * size
+        + PER_DIGIT * (size - len(data.translate(None, _DIGITS)))
+        + PER_PUNCTUATION * (size - len(data.translate(None, _PUNCTUATION)))
         + PER_SPACE_PAIR * data.count(b"  ")
-        + PER_RUN_CAPITAL * _run_capitals(data)
     )
+    if size >= len(_RUN):
+        tokens += PER_RUN_CAPITAL * _run_capitals(data)
     if not text.isascii():
         tokens += PER_WIDE * _count(data, _WIDE) + PER_ASTRAL * _count(data, _ASTRAL)
     return ceil(tokens)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 from offturn_engine.messages import Json, ToolCallPart
@@ -56,6 +57,8 @@ EDITOR_COMMANDS: Mapping[str, str] = {
     "delete": "deleted",
 }
 """Editors that take their operation as an argument called `command`."""
+
+LAST_LINE = 10**8  # of a file; a larger number is none
 
 CODE_TOOLS = "execute_ipython_cell execute_code python ipython run_ipython python_exec code_interpreter"
 """Tools of the shell family that take code of a language instead of a command line."""
@@ -112,7 +115,12 @@ TARGET_CHARACTERS = 160
 
 def plain_name(name: str) -> str:
     """`mcp__files__Read-File` -> `readfile`."""
-    last = re.split(r"__|[./:]", name[-200:])[-1]
+    return _plain_name(name[-200:])
+
+
+@lru_cache(maxsize=1024)  # a host has some dozens of tools, and calls them thousands of times
+def _plain_name(name: str) -> str:
+    last = re.split(r"__|[./:]", name)[-1]
     return last.replace("_", "").replace("-", "").lower()
 
 
@@ -165,7 +173,10 @@ def operation(call: ToolCallPart) -> str:
 def arguments_of(call: ToolCallPart) -> Mapping[str, Json]:
     """The call's arguments as a mapping; free text and other JSON values under the key `input`."""
     if isinstance(call.arguments, Mapping):
-        return {str(k): v for k, v in call.arguments.items()}
+        for key in call.arguments:
+            if not isinstance(key, str):
+                return {str(k): v for k, v in call.arguments.items()}
+        return call.arguments
     if call.arguments is None:
         return {"input": call.source} if call.source else {}
     return {"input": call.arguments}
@@ -256,18 +267,19 @@ def _range(call: ToolCallPart) -> str:
 
 
 def line_range(call: ToolCallPart) -> str:
-    """The lines a call asks for: `10-50`, `10-` where it names no end; "" where it asks for all."""
+    """The lines a call asks for: `10-50`, `10-` where it names no end; "" where it asks for all, or counts from the end."""
     arguments = arguments_of(call)
     view = arguments.get("view_range")
     if isinstance(view, list) and len(view) == 2 and all(isinstance(n, int) for n in view):
-        return f"{view[0]}-{view[1]}" if view[1] >= 0 else f"{view[0]}-"
-    start = next((arguments[k] for k in ("offset", "start_line", "startLine", "line") if k in arguments), None)
-    count, end = arguments.get("limit"), arguments.get("end_line", arguments.get("endLine"))
-    if not isinstance(start, int) or isinstance(start, bool):
+        start, end = view
+    else:
+        start = next((arguments[k] for k in ("offset", "start_line", "startLine", "line") if k in arguments), None)
+        count, end = arguments.get("limit"), arguments.get("end_line", arguments.get("endLine"))
+        if isinstance(start, int) and isinstance(count, int):
+            end = start + count - 1
+    if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start <= LAST_LINE:
         return ""
-    if isinstance(count, int):
-        end = start + count - 1
-    return f"{start}-{end}" if isinstance(end, int) else f"{start}-"
+    return f"{start}-{end}" if isinstance(end, int) and start <= end <= LAST_LINE else f"{start}-"
 
 
 def _search(call: ToolCallPart) -> str:

@@ -9,22 +9,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from offturn_engine.messages import Message
+from offturn_engine.messages import Message, TextPart
+from offturn_engine.path import Path
 from offturn_engine.ranges import Ranges, contains
 
 
-def steps(path: Sequence[Message]) -> list[int]:
+def steps(path: Sequence[Message]) -> Sequence[int]:
     """The number of the step each message belongs to or follows; 0 before the first one."""
+    return Path.of(path).once(_steps)
+
+
+def _steps(path: Path) -> list[int]:
     said = [m.role == "assistant" for m in path]
     starts = (here and not before for before, here in zip([False, *said], said, strict=False))
     return list(accumulate(map(int, starts)))
 
 
-def answers(path: Sequence[Message]) -> list[bool]:
+def humans(path: Sequence[Message]) -> Sequence[int]:
+    """Indices of the human messages."""
+    return Path.of(path).once(_humans)
+
+
+def _humans(path: Path) -> list[int]:
+    return [i for i, message in enumerate(path) if message.origin == "human"]
+
+
+def answers(path: Sequence[Message]) -> Sequence[bool]:
     """Does the message end a turn: an assistant's visible text, in a step without calls?"""
+    return Path.of(path).once(_answers)
+
+
+def _answers(path: Path) -> list[bool]:
     step = steps(path)
     calling = {number for number, message in zip(step, path, strict=True) if message.calls}
-    return [is_answer(message) and number not in calling for number, message in zip(step, path, strict=True)]
+    return [number not in calling and is_answer(message) for number, message in zip(step, path, strict=True)]
 
 
 def last_unanswered(path: Sequence[Message]) -> int | None:
@@ -48,4 +66,9 @@ def waiting_in(path: Sequence[Message], covered: Ranges) -> int | None:
 
 def is_answer(message: Message) -> bool:
     """Does this message alone look like the end of a turn: an assistant's visible text without calls?"""
-    return message.role == "assistant" and not message.calls and bool(message.text.strip())
+    return message.role == "assistant" and not message.calls and speaks(message)
+
+
+def speaks(message: Message) -> bool:
+    """Has it any visible text?"""
+    return any(isinstance(p, TextPart) and p.text != "" and not p.text.isspace() for p in message.parts)

@@ -51,6 +51,28 @@ def test_rewind_fork_and_export(store: tuple[str, ...]) -> None:
     assert [(row["session"], row["messages"]) for row in listed] == [("chat", 3), ("copy", 5)]
 
 
+def test_a_session_is_packed_and_taken_apart(store: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps(conversation(40)))
+    imported = offturn("import", str(file), "--session", "long", "--format", "openai-chat", "--window", "16000", *store)
+    assert imported.returncode == 0, imported.stderr
+    assert offturn("session", "compact", "long", "--here", *store).returncode == 0
+    raw = facts("view", "long", "--generation", "0", *store)
+
+    packed = facts("pack", "long", *store)
+    shown = facts("show", "long", *store)["status"]
+    told = offturn("session", "pack", "long", *store)
+    in_packs = facts("view", "long", "--generation", "0", *store)
+    apart = facts("unpack", "long", *store)
+
+    assert 0 < packed["packed"] < packed["messages"]
+    assert packed["stored_bytes"] < packed["bytes"]
+    assert (shown["log_bytes"], shown["stored_bytes"]) == (packed["bytes"], packed["stored_bytes"])
+    assert b"messages are packed" in told.stdout
+    assert in_packs == raw
+    assert (apart["packed"], apart["stored_bytes"]) == (0, packed["bytes"])
+
+
 def test_a_call_that_nobody_answered_is_shown_in_its_turns(store: tuple[str, ...], valkey_url: str) -> None:
     """The bot died between a call and its result: the view holds a result that the log does not."""
     call = {"id": "a", "type": "function", "function": {"name": "run", "arguments": "{}"}}
@@ -171,6 +193,29 @@ def test_why_tells_what_became_of_a_text(store: tuple[str, ...], tmp_path: Path)
         "    in the view as it was recorded (kept)",
         "    Port the parser. Never change the public API.",
     ]
+
+
+def test_why_and_show_tell_of_facts_after_an_emergency(store: tuple[str, ...], valkey_url: str, tmp_path: Path) -> None:
+    rule = "Never change the public API of module 7."
+    talk = [{"role": "user", "content": rule}, {"role": "assistant", "content": "Understood."}]
+    talk += [{"role": "assistant" if n % 2 else "user", "content": f"Step {n}. " * 700} for n in range(30)]
+
+    async def record() -> None:
+        async with CompactionClient.from_url(valkey_url, tenant=store[3]) as client:
+            session = client.session("long", format="openai-chat", window=20_000)
+            await session.record([*talk, {"role": "user", "content": "And now?"}])
+            assert (await session.view()).kind == "emergency"
+
+    asyncio.run(record())
+
+    shown = facts("show", "long", *store)["generations"][-1]
+    [kept] = facts("why", "long", rule, *store)
+    screen = on_a_terminal("session", "why", "long", rule, *store, cwd=tmp_path)
+
+    assert (shown["provisional"], shown["audit"]["lost"], shown["audit"]["mutated"]) == (True, 0, 0)
+    assert "constraint" in {one["kind"] for one in shown["audit"]["kinds"]}
+    assert {"kind": "constraint", "fate": "kept", "into": None}.items() <= kept["facts"][0].items()
+    assert f"    fact, constraint: {rule}: kept" in screen.splitlines()
 
 
 def test_a_report_on_a_session_holds_its_path(store: tuple[str, ...], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,15 +13,15 @@ from hypothesis import strategies as st
 from offturn_config.groups import Audit as Rules
 from offturn_config.presets import load
 from offturn_engine import visible
-from offturn_engine.audit import LISTED, audited, judge, short, tally
+from offturn_engine.audit import LISTED, audit_of, audited, judge, short, tally
 from offturn_engine.compaction import Audit, Compaction, HumanItem, LedgerItem, Sections, Verdict
-from offturn_engine.draft import SUMMARY_HEAD
+from offturn_engine.draft import SUMMARY_HEAD, Candidate
 from offturn_engine.formats import get
 from offturn_engine.handles import text_behind
 from offturn_engine.human import human_items
 from offturn_engine.ledger import ledger
 from offturn_engine.messages import Message
-from offturn_engine.plan import Summarise, apply, plan
+from offturn_engine.plan import Summarise, apply, emergency, plan
 from offturn_engine.statements import Statement, statement
 from tests.engine.raws import Raw, human, placed, says
 from tests.engine.recorded_reports import TRANSCRIPTS, reports
@@ -57,6 +58,14 @@ def record_of(**bodies: str) -> Compaction:
 
 def test_a_view_that_shows_all_of_it_keeps_all_of_it() -> None:
     assert set(verdicts(RAWS).values()) == {"kept"}
+
+
+@pytest.mark.parametrize("told", ["x" * 400, "x" * 400 + " and more", "\u4e0d\u8981" * 300])
+def test_a_fact_that_was_cut_inside_a_word_is_found_in_its_message(told: str) -> None:
+    raws = [*used("todo_write", {"todos": [{"content": told, "status": "pending"}]}, "ok", 1), says("Noted.")]
+    record = Compaction(covered=((0, 2),), summary=f"{SUMMARY_HEAD}0-1", method="extractive")
+    found = verdicts([human(f"{SUMMARY_HEAD}0-1")], record, raws)
+    assert set(found.values()) == {"recoverable"}
 
 
 def test_a_passage_with_names_amounts_and_most_words_keeps_a_fact() -> None:
@@ -243,6 +252,34 @@ def test_a_candidate_is_audited_as_a_whole() -> None:
     assert (told.lost, told.mutated) == (0, 0)
     assert sum(kind.total for kind in told.kinds) == len(made.account.facts)
     assert audited(made) == made
+
+
+def emergency_of(more: int = 0) -> tuple[Candidate, list[Message]]:
+    """One made without a model, and its path with messages that came later."""
+    filler = [
+        raw for i in range(30) for raw in used("bash", {"command": f"make step{i}"}, f"line {i} of it\n" * 60, i + 10)
+    ]
+    raws = [*RAWS, *filler, human("and now?"), *(says(f"later {i}") for i in range(more))]
+    path = placed(raws, FMT)
+    policy = load("balanced")
+    before = path[: len(path) - more]
+    limits = replace(policy.limits(12_000), usable=3_000, soft=1_500, tail=300)
+    return emergency(before, Compaction(), FMT, policy=policy, limits=limits), path
+
+
+@pytest.mark.parametrize("more", [0, 4])
+def test_an_audit_made_later_is_the_one_it_would_have_had(more: int) -> None:
+    made, path = emergency_of(more)
+    late = audit_of(made.compaction, path, FMT)
+    assert late is not None
+    assert late.kinds
+    assert late == audited(made).compaction.audit
+
+
+def test_what_is_not_there_any_more_is_not_audited() -> None:
+    made, path = emergency_of()
+    assert audit_of(made.compaction, path[2:], FMT) is None
+    assert audit_of(Compaction(), path, FMT) is None
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the real transcripts are not there")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offturn_engine.boundaries import Shape, Split, at, split
-from offturn_engine.groups import pair, pending, spans
+from offturn_engine.groups import pending, spans
 from offturn_engine.invariants import legal_cut_points
 from offturn_engine.messages import Message
 from offturn_engine.ranges import contains
@@ -91,6 +91,12 @@ def test_messages_that_stay_bring_their_group_with_them() -> None:
     assert split(path, (), Shape(tail=1, turn=0, system=0, messages=4, edge=True)).tail == 4
 
 
+def test_a_call_in_the_head_keeps_its_result_however_late_it_came() -> None:
+    path = placed([calls("c"), human("a"), human("b"), says("d"), result("c"), says("e"), human("f"), says("g")])
+    assert at(path, (), 7, system=0, head=1).cover == ((1, 4), (5, 7))
+    assert at(path, (), 7, system=0).cover == ((0, 7),)
+
+
 def test_where_all_would_fit_the_tail_has_its_plain_size() -> None:
     path = sized([system("s"), *(raw for i in range(10) for raw in (human(f"q{i}"), says(f"a{i}")))])
     shape = Shape(tail=150, turn=0, system=0, overrun=1.5, messages=2)
@@ -146,10 +152,9 @@ def test_a_split_never_parts_what_belongs_together(
     assert found.tail in legal_cut_points(path)
     covered = [i for i, m in enumerate(path) if contains(found.cover, m.seq)]
     assert all(i < found.tail for i in covered)
-    pairs = pair(path)
-    assert not {i for i, _ in pending(path, pairs)} & set(covered)
+    assert not {i for i, _ in pending(path)} & set(covered)
     asked = last_unanswered(path)
     assert waiting_in(path, found.cover) == (path[asked].seq if asked is not None and asked in covered else None)
-    for low, high in spans(path, pairs):
+    for low, high in spans(path):
         inside = [i in covered for i in range(low, high) if path[i].origin != "system"]
         assert all(inside) or not any(inside)

@@ -137,7 +137,7 @@ def test_since_is_the_oldest_generation_of_an_unbroken_run() -> None:
     path = placed([*groups(2), human("go on"), says("done"), human("and now?")])
     stub = Edit(seq=1, part=0, rule="stub", text="[cleared]")
     first = Compaction(number=1, edits=(stub,), method="prune")
-    second = Compaction(number=2, base=1, edits=(stub, stub.model_copy(update={"seq": 3})), method="prune")
+    second = Compaction(number=2, base=1, edits=(stub, replace(stub, seq=3)), method="prune")
     third = Compaction(number=5, base=2, covered=((0, 2),), edits=second.edits[1:], summary=SUMMARY, method="model")
 
     line = lineage(third, {1: first, 2: second})

@@ -10,6 +10,8 @@ from openai.types.chat import ChatCompletion
 
 from offturn_engine import formats
 from offturn_engine.errors import InvalidMessage
+from offturn_engine.formats import openai_chat
+from offturn_engine.formats._openai_parts import read
 from offturn_engine.messages import (
     Edit,
     MediaPart,
@@ -245,3 +247,27 @@ def test_canonical_keeps_nulls_inside_arguments_and_order_of_calls() -> None:
     assert FORMAT.canonical(one) != FORMAT.canonical(two)
     assert FORMAT.canonical(calling(call(), content="")) == FORMAT.canonical(calling(call(), content=None))
     assert FORMAT.canonical(USER) != FORMAT.canonical(USER | {"name": "dev"})
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", "words", [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "u"}}]]
+)
+@pytest.mark.parametrize(
+    "calls", [None, [], [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}] * 2]
+)
+@pytest.mark.parametrize(
+    "more", [{}, {"refusal": "no"}, {"reasoning_content": "hm"}, {"function_call": {"name": "f", "arguments": "{}"}}]
+)
+def test_places_are_those_that_parsing_found(content: object, calls: object, more: dict[str, object]) -> None:
+    for raw in (
+        {"role": "assistant", "content": content, "tool_calls": calls, **more},
+        {"role": "tool", "tool_call_id": "c", "content": content or ""},
+        {"role": "function", "name": "f", "content": content if isinstance(content, str) else None},
+        {"role": "user", "content": content or "hi"},
+        {"role": "user", "content": content or "hi", "tool_calls": 5},
+    ):
+        try:
+            message = FORMAT.parse(raw)
+        except InvalidMessage:
+            continue
+        assert openai_chat._placed(message) == read(message.raw, 0)

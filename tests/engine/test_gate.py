@@ -19,8 +19,12 @@ from offturn_engine.inventions import inventions
 from offturn_engine.prompt import request
 from offturn_engine.reply import Refusal, check
 from offturn_engine.rules import Rule
+from offturn_engine.runs import Words
 from offturn_engine.summary import SummaryReply, SummaryRequest
 from offturn_engine.templates import NINE_SECTION
+from tests.engine.gate_amounts import AMOUNTS
+from tests.engine.gate_let_off import LET_OFF
+from tests.engine.gate_lifted import LIFTED
 from tests.engine.gate_paraphrases import PARAPHRASES
 from tests.engine.gate_probes import PROBES, Probe
 from tests.engine.gate_samples import GATES, Gate
@@ -33,7 +37,7 @@ BAD = [
 ]
 GOOD = [pytest.param(gate, line, id=f"{gate.language}-{i}") for gate in GATES for i, line in enumerate(gate.good)]
 BUDGET = 1_200
-ALL = (*PROBES, *PARAPHRASES)
+ALL = (*PROBES, *PARAPHRASES, *AMOUNTS, *LET_OFF, *LIFTED)
 
 
 def asked_of(transcript: str, language: str) -> SummaryRequest:
@@ -133,7 +137,7 @@ def test_a_dropped_not_is_found_whatever_else_was_said(verb: str, thing: str, ot
 def test_hostile_answers_and_histories_end(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     assert len(contradictions(text, said([text]), text)) <= 50
-    assert len(inventions(text, unit)) <= 50
+    assert len(inventions(text, Words(unit))) <= 50
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the real transcripts are not there")
@@ -147,7 +151,7 @@ def test_reports_on_real_sessions_are_hardly_ever_caught(record_property: Callab
         source = report.source
         told = said(m.text for m in report.path if m.origin == "human")
         found = contradictions(report.text, told, source)
-        made_up = inventions(report.text, source)
+        made_up = inventions(report.text, Words(source))
         assert not (report.summary and (found or made_up or ungrounded(report.text, source))), report.name
         against += bool(found)
         invented += bool(made_up)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offturn_engine.grounding import anchors, familiar, ungrounded
+from offturn_engine.runs import Words
 
 SOURCE = """Edited src/engine/render.py:42 and C:\\work\\notes\\plan.md, see https://docs.example.com/api/v2/jobs?page=3.
 Ticket OPS-1174, commit 4f1c2ab9d07e11aa, version 3.11.4, took 12.53 s, 1,234,567 rows, ratio 0.60, price $499.00.
@@ -78,7 +79,7 @@ def test_at_most_fifty_are_named() -> None:
 @given(st.text(max_size=300))
 def test_every_text_is_grounded_in_itself(text: str) -> None:
     assert ungrounded(text, text) == []
-    assert familiar(text, text) == 1.0
+    assert familiar(text, Words(text)) == 1.0
 
 
 NAMES = st.from_regex(r"[a-z]{2,8}_[a-z]{2,8}\.py", fullmatch=True)
@@ -97,7 +98,15 @@ def test_a_file_is_grounded_exactly_when_it_is_in_the_source(files: list[str], n
 def test_a_hostile_source_of_a_megabyte_ends(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     assert isinstance(ungrounded(text, text), list)
-    assert 0 <= familiar(text, text) <= 1
+    assert 0 <= familiar(text, Words(text)) <= 1
+
+
+def test_a_long_answer_of_numbers_that_are_rounded_or_cut_ends() -> None:
+    """Each is looked up in what was made of the source once, not in the source."""
+    numbers = range(1_000_003, 1_400_003, 4)
+    source = " ".join(f"{n} {n:x}f{n:x}" for n in numbers)
+    answer = " ".join(f"{n / 1_000:.2f}k {n:x}f{n:x}"[:-1] for n in list(numbers)[-10_000:])
+    assert ungrounded(answer, source) == []
 
 
 @pytest.mark.parametrize(

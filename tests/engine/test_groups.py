@@ -86,7 +86,7 @@ def test_a_result_many_steps_later_binds_nothing() -> None:
 )
 def test_what_is_pending_at_the_end(raws: list[Raw], count: int, is_open: bool) -> None:
     path = placed(raws)
-    assert len(pending(path, pair(path))) == count
+    assert len(pending(path)) == count
     assert group_is_open(path) == is_open
 
 
@@ -107,5 +107,5 @@ def test_pairs_are_one_to_one_and_units_cover_the_list(path: list[Message]) -> N
     counted = len(pairs.result_of) + len(pairs.open_calls)
     assert counted == sum(len(m.calls) for m in path)
     assert len(pairs.call_of) + len(pairs.orphans) == sum(len(m.results) for m in path)
-    units = spans(path, pairs)
+    units = spans(path)
     assert [i for low, high in units for i in range(low, high)] == list(range(len(path)))

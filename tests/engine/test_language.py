@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from offturn_engine import language
 from offturn_engine.language import detect, prose
 
 LOG = "\n".join(
@@ -99,3 +102,17 @@ def test_it_answers_for_any_text(texts: list[str]) -> None:
 @pytest.mark.parametrize("unit", ["a", "/", "`", "a/", " ", "for ", "\n", "{", "我", "https://"])
 def test_a_hostile_message_of_a_megabyte_ends(unit: str) -> None:
     assert isinstance(detect([unit * (1_000_000 // len(unit))]), str)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["words", " ", "\n", "a/b", "x.y", "é.é", "é:b", "`a b`", "```", "你好", "it's"]), max_size=12
+    ).map("".join)
+)
+def test_a_line_without_signs_of_code_stays_as_every_line_looked_at(text: str) -> None:
+    quick = prose(text)
+    with pytest.MonkeyPatch.context() as patch:
+        literal = language._LITERAL
+        patch.setattr(language, "_LITERAL", re.compile(""))  # every line
+        patch.setattr(language, "_word_or_blank", lambda run: " " if literal.search(run[0]) else run[0])
+        assert prose(text) == quick

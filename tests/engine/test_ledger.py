@@ -168,6 +168,21 @@ def test_the_ledger_is_deterministic_ordered_and_names_real_messages(messages: l
     assert all(i.text in humans[i.seq] for i in items if i.kind == "constraint")
 
 
+@given(transcripts(), st.data())
+def test_a_ledger_is_the_same_whatever_ledgers_were_taken_before(messages: list[Message], data: st.DataObject) -> None:
+    start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(messages))] * 2)))
+    ledger(messages)
+    afresh = [m.placed(m.seq) for m in messages[start:end]]
+    assert ledger(messages[start:end]) == ledger(afresh)
+
+
+def test_a_result_that_answers_another_call_in_a_part_of_the_list_tells_of_that_one() -> None:
+    asks = [calls(call("bash", {"command": command}, "again")) for command in ("make", "make test")]
+    messages = log(asks[0], human("Go on."), asks[1], results(result("ok", call_id="again")))
+    assert [*facts(ledger(messages), "command")] == ["make test"]
+    assert [*facts(ledger([messages[0], messages[3]]), "command")] == ["make"]
+
+
 @given(transcripts(), transcripts(start=100), transcripts(start=200))
 def test_merge_is_associative(a: list[Message], b: list[Message], c: list[Message]) -> None:
     one, two, three = ledger(a), ledger(b), ledger(c)
@@ -244,3 +259,11 @@ def test_megabytes_of_hostile_results_end() -> None:
 def test_results_of_calls_outside_the_list_still_tell_their_errors() -> None:
     items = ledger(log(results(result("Error: gone wrong", error=True))))
     assert facts(items, "error") == {"Error: gone wrong": ("seen · tool", 0, 1)}
+
+
+def test_facts_are_of_the_place_where_a_message_stands_now() -> None:
+    kept_in_an_outage = human("Never deploy on Fridays.")
+    asked, answered = ran("make check", "1 failed")
+    for start in (3, 7):
+        there = [one.placed(start + i) for i, one in enumerate((kept_in_an_outage, asked, answered))]
+        assert {item.seq for item in ledger(there)} <= {start, start + 1, start + 2}

@@ -38,6 +38,16 @@ Answer in at most 3 lines.
 It must never return null.
 and please don't push
 We always use tabs here.
+Deploy to staging only.
+Please push to the dev branch only!
+Commit only to dev.
+Work exclusively in src/.
+Stay within the src folder.
+Hands off the legacy folder.
+Despliega solo en staging.
+Edita los tests solo en esta carpeta.
+仅部署到预发布环境。
+请只修改测试文件。
 It may take up to 20 seconds
 Don't commit anything yet; never use sudo.
 Nunca toques el archivo config.py.
@@ -74,6 +84,11 @@ There are no files in the folder
 I'm sorry, but I don't have the id with me.
 I've always had great experiences.
 It never returns.
+It fails on Windows only.
+The tests fail on CI only.
+Deploy the new build to staging.
+Funciona solo en Linux.
+服务器只返回空页面。
 Could you at least check?
 The group should be created by default
 TypeError: x must be a string

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,42 +158,6 @@ def test_what_was_replaced_is_the_first_to_go() -> None:
     assert REPLACED[0][0] not in block.text
 
 
-TODOS = (
-    ("TodoWrite", {"todos": [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}]}),
-    ("update_plan", {"plan": [{"step": "a", "status": "completed"}, {"step": "b", "status": "in_progress"}]}),
-    (
-        "todo",
-        {"todos": [{"id": "1", "content": "a", "status": "done"}, {"id": "2", "content": "b", "status": "doing"}]},
-    ),
-    (
-        "manage_todo_list",
-        {"todoList": [{"title": "a", "status": "completed"}, {"title": "b", "status": "in-progress"}]},
-    ),
-    ("SetTodoList", {"todos": [{"title": "a", "status": "Done"}, {"title": "b", "status": "In Progress"}]}),
-    ("update_todo_list", {"todos": "- [x] a\n- [-] b"}),
-    (
-        "task_tracker",
-        {"command": "plan", "task_list": [{"title": "a", "done": True}, {"title": "b", "status": "active"}]},
-    ),
-)
-
-
-@pytest.mark.parametrize(("tool", "arguments"), TODOS)
-def test_to_do_items_have_their_last_status(tool: str, arguments: dict[str, object]) -> None:
-    items = ledger(log(used(tool, arguments, "ok")))
-    assert {i.key: i.text for i in items if i.kind == "todo" and i.key} == {"a": "done", "b": "in progress"}
-
-
-def test_what_a_later_list_does_not_name_was_dropped() -> None:
-    first = used(
-        "TodoWrite", {"todos": [{"content": "a", "status": "pending"}, {"content": "b", "status": "done"}]}, "ok"
-    )
-    later = used("TodoWrite", {"todos": [{"content": "c", "status": "pending"}]}, "ok")
-    items = merge(ledger(log(first)), ledger(log(later, start=10)))
-    assert {i.key: i.text for i in items if i.key} == {"a": "dropped", "b": "done", "c": "pending"}
-    assert render(items, budget=1_000).text.count("\n") == 3
-
-
 IDENTIFIERS = {
     "issue": "See #123, PAY-482 and org/repo#7.",
     "commit": "Now at bf0e144 and 9d5ed678fe57bcca610140957afab571.",
@@ -243,6 +209,26 @@ def test_files_have_the_lines_that_were_read_and_changed() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("odd", "wanted"),
+    [
+        ({"offset": -20}, "read"),  # the last lines, as some hosts count
+        ({"offset": 5, "limit": 0}, "read 1-"),
+        ({"offset": 30, "limit": -7}, "read 1-10,30-"),
+        ({"offset": 10**4_000}, "read"),
+        ({"offset": 1, "limit": 10**4_000}, "read 1-"),
+        ({"view_range": [-3, 4]}, "read"),
+        ({"view_range": [True, 4]}, "read"),
+        ({"view_range": [30, -1]}, "read 1-10,30-"),
+        ({"view_range": [30, 4]}, "read 1-10,30-"),
+    ],
+)
+def test_lines_that_no_file_has_are_joined_with_others(odd: dict[str, Any], wanted: str) -> None:
+    given = ({"offset": 1, "limit": 10}, odd, odd)
+    read = [used("Read", {"file_path": "a.py", **lines}, "x") for lines in given]
+    assert [i.text for i in ledger(log(*read)) if i.kind == "file"] == [wanted]
+
+
 def test_an_error_says_what_was_changed_before_it_was_gone() -> None:
     edit = used("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "ok")
     items = ledger(log(ran("make", "error: no rule\nexit code: 2"), edit, ran("make", "exit code: 0")))
@@ -255,7 +241,7 @@ def test_what_the_visible_messages_name_is_shown_first() -> None:
     tail = log(human("Look at f3.py again"), calls(call("Read", {"file_path": "src/f7.py"})), start=90)
     used_now = in_use(items, tail)
     assert used_now == {("file", "src/f3.py"), ("file", "src/f7.py")}
-    text = render(items, budget=60, used=used_now).text
+    text = render(items, budget=60, used=lambda: used_now).text
     assert "f3.py" in text
     assert "f7.py" in text
     assert "f3.py" not in render(items, budget=60).text

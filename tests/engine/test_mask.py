@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import string
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from offturn_engine.mask import mask
+from offturn_engine import mask_names, mask_rules
+from offturn_engine.caseless import lowered, places
+from offturn_engine.mask import mask, mask_each
+from offturn_engine.mask_texts import Texts
 from tests.engine.mask_samples import BEGIN, END, HARMLESS, HEX, KEY, MIXED, PLACED, TOKENS
 
 SHAPED = [(kind, token) for kind, tokens in TOKENS.items() for token in tokens]
@@ -107,6 +111,8 @@ def test_a_generated_password_never_survives(password: str) -> None:
         "identified by ",
         " -u a",
         BEGIN + "1",
+        "é password ",
+        "é-é-é-é-é-é-é-é-é-é-é ",
     ],
 )
 def test_a_megabyte_of_anything_ends(piece: str) -> None:
@@ -117,3 +123,45 @@ def test_a_megabyte_of_anything_ends(piece: str) -> None:
 def test_the_mark_never_holds_the_secret() -> None:
     assert HEX not in repr(mask(f"API_KEY={HEX}"))
     assert MIXED not in repr(mask(f"x {MIXED}"))
+
+
+FOLDING = st.sampled_from(
+    ["pa\u017fsword=", "ap\u0131_key: ", "TO\u212aEN=", "\u0130", "shared_access_key = ", "API KEY ", "sessi", "xoxb-"]
+)
+
+
+@given(st.lists(st.lists(st.one_of(TEXTS, FOLDING), max_size=4).map("".join), max_size=6))
+def test_places_that_are_tried_are_all_there_are(texts: list[str]) -> None:
+    """A secret is looked for only where one may begin; that must be where `re` alone would find one."""
+    held = Texts(texts)
+    assert [(i, m.span()) for i, m in mask_names._named(held)] == _spans(mask_names._NAMED, texts)
+    found = [
+        (i, m.span())
+        for i, low, high in mask_rules._unbroken(held)
+        for m in mask_rules._VENDOR.finditer(texts[i], low, high + mask_rules._BEHIND)
+    ]
+    assert found == _spans(mask_rules._VENDOR, texts)
+    for rule in mask_rules.RULES:
+        holding = held.holding(rule.hints)
+        assert all(i in holding for i, _ in _spans(rule.pattern, texts))
+
+
+def _spans(pattern: re.Pattern[str], texts: list[str]) -> list[tuple[int, tuple[int, int]]]:
+    return [(i, m.span()) for i, text in enumerate(texts) for m in pattern.finditer(text)]
+
+
+@given(st.lists(st.one_of(TEXTS, FOLDING, st.sampled_from(["", "pass", "word=", MIXED, "sk-", "api", "_key: "]))))
+@example(["api", "_key: " + MIXED, "php", "sessionid=" + MIXED, "-----BEGIN", " PRIVATE KEY-----", "http", "://a:"])
+@example(["\u212a", "pa\u017fsword: 'hunter2x!9'", "é token = " + MIXED])
+def test_masked_side_by_side_as_each_alone(texts: list[str]) -> None:
+    assert mask_each(texts) == [mask(text) for text in texts]
+
+
+@given(st.lists(st.tuples(st.text(max_size=9), st.sampled_from(["token", "key", "密码"]), st.text(max_size=9))))
+def test_where_a_word_stands_is_told_in_characters(pieces: list[tuple[str, str, str]]) -> None:
+    texts = ["".join(piece) for piece in pieces]
+    held = Texts(texts)
+    for word in ("token", "key", "密码"):
+        wanted = [(i, at) for i, text in enumerate(texts) for at in places(lowered(text), word)]
+        assert [held.at(place) for place in held.places(word.encode())] == wanted
+        assert held.holding([word.encode()]) == sorted({i for i, _ in wanted})

@@ -101,6 +101,26 @@ def test_calls_by_text(text: str, wanted: Asked) -> None:
     assert asked("text", text) == ("", wanted)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"handle": "M0"},
+        {"handle": 0},
+        {"handle": "0"},
+        {"handle": "m0."},
+        {"handle": "`[m0]`"},
+        {"query": "m0"},
+        {"handle": "the first message", "query": "login bug fix"},
+        {"handle": "none", "query": "m0"},
+    ],
+)
+def test_one_call_is_enough_however_a_model_writes_it(given: dict[str, Any]) -> None:
+    _, wanted = asked("anthropic", {"id": "c1", "name": TOOL, "input": given})
+    text, error = answer(ARCHIVE, wanted, 1_000)
+    assert "Fix the login bug." in text
+    assert not error
+
+
 def test_a_format_without_a_tool_is_refused() -> None:
     assert checked_dialect("text-observation") == "text"
     for name in ("klingon", None, 5):

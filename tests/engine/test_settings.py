@@ -90,6 +90,10 @@ def test_a_missing_secrets_directory_is_told(monkeypatch: pytest.MonkeyPatch, tm
         ("OFFTURN_DRAIN_SECONDS", "-1", "greater than or equal to 0"),
         ("OFFTURN_STORE_URL", "http://host", "use redis://"),
         ("OFFTURN_QUEUE_URL", "redis://host/one", "must be a number"),
+        ("OFFTURN_ARCHIVE_URL", "s3:/bucket", "use file:///PATH with three slashes, s3://BUCKET/PREFIX"),
+        ("OFFTURN_ARCHIVE_URL", "/var/offturn", "use file:///PATH with three slashes"),
+        ("OFFTURN_ARCHIVE_URL", "file://var/offturn", "use file:///PATH with three slashes"),
+        ("OFFTURN_ARCHIVE_URL", "memory://x", "goes with it"),
     ],
 )
 def test_a_bad_value_names_variable_value_and_remedy(
@@ -109,6 +113,21 @@ def test_seconds_are_such_as_an_event_loop_can_wait(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv(f"OFFTURN_{name}", "1e308")
     with pytest.raises(InvalidSetting, match=f"OFFTURN_{name} = '1e308': .*2592000"):
         load_worker_settings()
+
+
+def test_a_bad_archive_is_the_only_complaint_and_shows_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OFFTURN_ARCHIVE_URL", f"s3:/AKIA:{SECRET}@bucket")
+    monkeypatch.setenv("OFFTURN_ARCHIVE_AFTER", "60")
+    with pytest.raises(InvalidSetting) as caught:
+        load_worker_settings()
+    assert SECRET not in str(caught.value)
+    assert "OFFTURN_ARCHIVE_AFTER" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["file:///var/offturn", "s3://bucket/offturn", "simplecache::gs://bucket"])
+def test_an_archive_may_be_anywhere_that_outlasts_a_worker(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("OFFTURN_ARCHIVE_URL", url)
+    assert load_worker_settings().archive_url == url
 
 
 def test_a_secrets_directory_that_can_be_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

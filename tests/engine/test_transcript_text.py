@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from offturn_engine import transcript_text
 from offturn_engine.messages import (
     Edit,
     MediaPart,
@@ -20,7 +22,7 @@ from offturn_engine.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from offturn_engine.transcript_text import LONGEST, fence, serialise, text_of
+from offturn_engine.transcript_text import LONGEST, PAGE, fence, serialise, text_of
 
 
 def message(seq: int, origin: Origin, *parts: Part) -> Message:
@@ -67,6 +69,35 @@ def test_a_call_and_its_results_are_one_block() -> None:
         (10, 11),
         (11, 12),
     ]
+
+
+@given(
+    st.lists(
+        st.sampled_from(["words ", "password = ", "Zq7x1!aaa9x ", "[m1 human]", "é", "\n", "x" * 70_000]), max_size=9
+    )
+)
+def test_a_page_at_a_time_is_what_all_at_once_is(texts: list[str]) -> None:
+    session = [message(i, "human", TextPart(text), TextPart(text)) for i, text in enumerate(texts)]
+    with pytest.MonkeyPatch.context() as patch:
+        pages = list(serialise(session, {}))
+        patch.setattr(transcript_text, "PAGE", 10**9)
+        assert pages == list(serialise(session, {}))
+        patch.setattr(transcript_text, "PAGE", 1)
+        assert pages == list(serialise(session, {}))
+
+
+def test_only_the_page_that_is_asked_for_is_made() -> None:
+    shown: list[int] = []
+
+    class Edits(dict[tuple[int, int], Edit]):
+        def get(self, place: tuple[int, int], _: object = None) -> None:  # type: ignore[override]
+            shown.append(place[0])
+
+    session = [message(i, "human", TextPart("x" * (PAGE - 1))) for i in range(9)]
+    asked = serialise(session, Edits())
+    assert shown == []
+    assert [next(asked).seq_low, next(asked).seq_low, shown] == [0, 1, [0, 1]]
+    assert [next(asked).seq_low, shown] == [2, [0, 1, 2, 3]]
 
 
 def test_edited_parts_show_the_edited_text() -> None:

@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from redis.asyncio import Redis
+
 from offturn import CompactionClient, Session
 from offturn.embedded import EmbeddedServer, open_server
 from offturn_config.keys import due
@@ -99,6 +101,14 @@ async def workers(url: str, folder: Path) -> AsyncIterator[Workers]:
         crew.kill()
 
 
+async def written_when_answered(url: str) -> None:
+    """With `everysec` a server whose disk is slow answers before it writes, for up to two seconds, and SIGKILL takes what
+    was acknowledged. Without any sync it writes before each answer, and what is written outlives the process.
+    """
+    async with Redis.from_url(url) as redis:
+        await redis.config_set("appendfsync", "no")
+
+
 class Store:
     """A Valkey of its own, its append-only file kept, for tests that kill it."""
 
@@ -110,6 +120,7 @@ class Store:
     async def start(self) -> None:
         self._server = await asyncio.to_thread(open_server, self._folder)
         self.url = f"redis://127.0.0.1:{self._server.port}/0"
+        await written_when_answered(self.url)
 
     @property
     def pid(self) -> int:

@@ -88,7 +88,7 @@ def calls(client: CompactionClient, session: Session) -> dict[str, Callable[[], 
 
 
 @pytest.mark.parametrize(("opened", "value"), [("before", STRANGE), ("after", GARBAGE), ("after", b"")])
-@pytest.mark.parametrize("kind", ["log", "gen:1", "gen:2", "chunks", "chunksq", "ops", "opsq", "ids", "events"])
+@pytest.mark.parametrize("kind", ["log", "gen:1", "gen:2", "chunks", "chunksq", "ops", "ids", "events"])
 async def test_whatever_is_damaged_errors_are_ours(
     redis: Redis, client: CompactionClient, kind: str, opened: str, value: bytes
 ) -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
-from offturn import Compacted, CompactionClient, Failed, Session, StoreFull
+from offturn import Archived, Compacted, CompactionClient, Failed, Session, StoreFull
+from offturn.packing import unpack
 from offturn.store.replies import Claim, Finished, Mended
 from offturn.store.sessions import SessionStore
+from offturn.store.unpacked import Unpacked
 from offturn.testing import FakeSummarizer
 from offturn_config.keys import due
+from offturn_worker.archive.keeping import Kept
+from offturn_worker.packer import Packer
+from tests.integration.archived import brought_back, keeper_at, walk_of
 from tests.integration.host import assert_sendable, human, turns
 
 WINDOW = 14_000
@@ -172,3 +178,51 @@ async def test_the_claims_of_a_full_server_do_not_count(redis: Redis, client: Co
             await asyncio.sleep(0)
 
     assert [type(outcome) for outcome in await client.run_due(summarizer=FakeSummarizer())] == [Compacted]
+
+
+async def test_a_full_server_gets_room_by_packing(redis: Any, client: CompactionClient) -> None:
+    session = opened(client)
+    await session.record(turns("openai-chat", 24, size=1_500))
+    await client.run_due(summarizer=FakeSummarizer())
+    raw = (await session.view(generation=0, window=10**7)).messages
+
+    async with full(redis):
+        assert await Packer(SessionStore(redis), Unpacked(redis), after=0).once() == 1
+        packed = (await session.status()).stored_bytes
+        store, meta = SessionStore(redis), await SessionStore(redis).meta(session.key)
+        assert meta
+        await unpack(store, session.key, meta, down_to=0)
+        status = await session.status()
+
+    assert packed < 0.5 * status.log_bytes
+    assert status.stored_bytes == status.log_bytes
+    assert (await opened(client).view(generation=0, window=10**7)).messages == raw
+
+
+async def test_archiving_makes_room_and_coming_back_waits_for_it(
+    redis: Redis, strict: CompactionClient, tmp_path: Path
+) -> None:
+    keeper = keeper_at(redis, tmp_path)
+    session = opened(strict)
+    await session.record(turns("openai-chat", 4))
+
+    async with full(redis):
+        assert isinstance(await keeper.archive(session.key), Kept)
+        await walk_of(keeper).once()
+        with pytest.raises(StoreFull):
+            await session.status()
+    await keeper.store.want(session.key)
+    async with full(redis):
+        with pytest.raises(StoreFull):
+            await keeper.restore(session.key)
+    with pytest.raises(Archived, match="no room"):
+        await session.status()
+    await redis.zadd(due(), {session.key.member: 1})
+    async with brought_back(keeper, redis):
+        assert (await session.status()).messages == 16
+    async with full(redis):
+        assert isinstance(await keeper.archive(session.key), Kept)
+        await session.purge()
+    await walk_of(keeper).once()
+    stored = await keeper.store.trash(10, 0)
+    assert stored == []

@@ -218,13 +218,16 @@ def test_a_job_of_an_epoch_that_was_over(run: Run) -> None:
     assert run.found() == {"double commit"}
 
 
-def test_a_commit_without_the_claim(run: Run) -> None:
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_commit_without_the_claim(run: Run, lost: bool) -> None:
+    """Unless the server has lost the one that was told."""
     run.event("claimed", fence=1)
     run.event("claimed", fence=2)
     run.event("committed", **committed(1, 0))
     seen = {"step": "after commit", "session": "s", "incarnation": 1, "number": 1, "got": "committed", "t": 1.0}
     run.write("workers.jsonl", {**seen, "fence": 1, "worker": "w"})
-    assert run.found() == {"double commit"}
+    run.write("faults.jsonl", *[{"kind": "last second lost", "t": 1.5}] * lost)
+    assert run.found() == (set() if lost else {"double commit"})
 
 
 @pytest.mark.parametrize(("kills", "rules"), [(0, {"paid"}), (1, set())])

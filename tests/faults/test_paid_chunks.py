@@ -79,3 +79,25 @@ async def test_a_job_may_take_as_long_as_its_parts_take(valkey_url: str, redis: 
         sizes = [call.size for call in model.calls]
         assert len(sizes) == len(set(sizes))
         assert await count(session, "claimed") == 1
+
+
+async def test_parts_at_once_find_out_that_a_provider_is_back(valkey_url: str, redis: Redis, tmp_path: Path) -> None:
+    """One part is the probe, the others are refused while it asks: it goes on, and no part is paid twice."""
+    async with (
+        FakeModel(delay=0.2) as model,
+        CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as client,
+        workers(valkey_url, tmp_path) as crew,
+    ):
+        model.script([429])
+        session = client.session("s", format="openai-chat", window=24_000, overrides={"summary.chunking": "parallel"})
+        await fill(session, count=40)
+        ticket = await session.request()
+        await start(crew, model)
+
+        outcome = await ticket.wait(PATIENCE)
+
+        assert isinstance(outcome, Compacted)
+        assert (outcome.method, outcome.provisional) == ("model", False)
+        answered = [call.size for call in model.calls if call.behaviour.name == "ok"]
+        assert len(answered) == len(model.calls) - 1
+        assert not any(call.disconnected.is_set() for call in model.calls)

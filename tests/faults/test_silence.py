@@ -34,8 +34,9 @@ async def test_a_worker_says_nothing_of_a_session(valkey_url: str, redis: Redis,
         await session.phase_done(f"note {MARK}", focus=f"focus {MARK}")
         await settled(session)
         log = SessionKey("default", "s").key("log")
-        entry = await redis.lindex(log, 2)  # type: ignore[misc]
-        await redis.lset(log, 2, entry[:60] + MARK.encode())  # type: ignore[misc]
+        await session.record([human(words)])  # which no job has read yet
+        entry = await redis.lindex(log, -1)  # type: ignore[misc]
+        await redis.lset(log, -1, entry[:60] + MARK.encode())  # type: ignore[misc]
         await session.request()
         await redis.set("arq:job:j", MARK)
         await redis.zadd(QUEUE, {"j": 1})

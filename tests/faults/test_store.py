@@ -40,7 +40,7 @@ async def test_a_server_that_forgot_the_scripts(redis: Redis) -> None:
 async def test_a_session_of_an_unknown_version_is_left_due(redis: Redis) -> None:
     store = SessionStore(redis)
     await record(store, "one")
-    await redis.execute_command("HSET", KEY.key("meta"), "v", "2")  # type: ignore[no-untyped-call]
+    await redis.execute_command("HSET", KEY.key("meta"), "v", "3")  # type: ignore[no-untyped-call]
     before = await dumped(redis)
 
     for call in (
@@ -52,7 +52,7 @@ async def test_a_session_of_an_unknown_version_is_left_due(redis: Redis) -> None
         store.sync(KEY, incarnation=1, length=0, chain=""),
         store.meta(KEY),
     ):
-        with pytest.raises(UnknownVersion, match="version 2"):
+        with pytest.raises(UnknownVersion, match="version 3"):
             await call
 
     assert await dumped(redis) == before
@@ -72,9 +72,9 @@ async def test_unknown_fields_of_a_known_version_are_kept(redis: Redis) -> None:
 async def test_an_entry_of_an_unknown_version(redis: Redis) -> None:
     store = SessionStore(redis)
     await record(store, "one")
-    await redis.execute_command("RPUSH", KEY.key("log"), "0" * 40 + ' 1 {"v":2}')  # type: ignore[no-untyped-call]
+    await redis.execute_command("RPUSH", KEY.key("log"), "0" * 40 + ' 1 {"v":3}')  # type: ignore[no-untyped-call]
 
-    with pytest.raises(UnknownVersion, match="log entry 1 has version 2"):
+    with pytest.raises(UnknownVersion, match="log entry 1 has version 3"):
         await store.log(KEY, start=0, stop=9)
 
 

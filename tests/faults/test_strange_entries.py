@@ -91,7 +91,7 @@ async def test_a_session_of_a_later_release_waits_for_it(valkey_url: str, redis:
             await fill(session)
             await session.request()
         key = SessionKey("default", "later").key("meta")
-        await redis.hset(key, "v", "2")  # type: ignore[misc]
+        await redis.hset(key, "v", "3")  # type: ignore[misc]
         await redis.hset(SessionKey("default", "wider").key("meta"), "field_of_tomorrow", "x")  # type: ignore[misc]
         before = await redis.hgetall(key)  # type: ignore[misc]
         worker = await crew.start()

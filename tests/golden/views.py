@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from offturn_config.presets import load
-from offturn_engine.compaction import NOTHING, Compaction, Sections
+from offturn_engine.compaction import NOTHING, Compaction, PhaseEnd, Sections
 from offturn_engine.draft import Candidate
 from offturn_engine.formats import get
 from offturn_engine.plan import PruneOnly, Skip, apply, emergency, plan
@@ -36,7 +36,8 @@ def views() -> dict[str, Any]:
         ("phase", phase, "phase", WORDS),
         ("update", len(path), "manual", Sections()),
     ):
-        planned = plan(path[:end], base, fmt, policy=load(), limits=limits, reason=reason)  # type: ignore[arg-type]
+        told = (PhaseEnd(seq=end - 1, note=""),) if reason == "phase" else ()
+        planned = plan(path[:end], base, fmt, policy=load(), limits=limits, reason=reason, phases=told)  # type: ignore[arg-type]
         assert not isinstance(planned, Skip), name
         candidate = planned.candidate if isinstance(planned, PruneOnly) else apply(planned, words)
         made[name] = described(candidate)

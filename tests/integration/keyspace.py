@@ -5,13 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from offturn.store.entries import dumps
+from offturn.store.packs import lines
+from offturn.store.records import fields_of
+
 
 async def everything(redis: Any, without: str = "-") -> bytes:
-    """Keys, values, fields and members of the whole database, and their dumps; `without`: of keys with this in their name."""
+    """Keys, values, fields and members of the whole database, their dumps, and what is packed or compressed; `without`: of keys with this in their name."""
     found = []
     async for name in redis.scan_iter("*"):
         if without.encode() not in name:
             found += [name, await redis.dump(name) or b"", *await _values(redis, name)]
+        if name.endswith(b":packs"):
+            found += [line for pack in await redis.hvals(name) for line in lines(pack)]
+        if b":gen:" in name:
+            found += [dumps(fields_of((await redis.get(name)).partition(b"\n")[2]))]
     return b"\n".join(found)
 
 

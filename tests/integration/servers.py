@@ -47,11 +47,18 @@ class Server:
     """
 
     def __init__(
-        self, folder: Path, *arguments: str, password: str | None = None, sentinel: Path | None = None
+        self,
+        folder: Path,
+        *arguments: str,
+        username: str | None = None,
+        password: str | None = None,
+        sentinel: Path | None = None,
     ) -> None:
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        self.ask: Any = Redis(port=self.port, password=password, socket_timeout=PATIENCE, decode_responses=True)
+        self.ask: Any = Redis(
+            port=self.port, username=username, password=password, socket_timeout=PATIENCE, decode_responses=True
+        )
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         kind = [str(sentinel), "--sentinel"] if sentinel else ["--save", ""]
@@ -92,10 +99,14 @@ class Server:
 
 @contextmanager
 def running(
-    folder: Path, *arguments: str, password: str | None = None, sentinel: Path | None = None
+    folder: Path,
+    *arguments: str,
+    username: str | None = None,
+    password: str | None = None,
+    sentinel: Path | None = None,
 ) -> Iterator[Server]:
     """As Server; killed after the block."""
-    server = Server(folder, *arguments, password=password, sentinel=sentinel)
+    server = Server(folder, *arguments, username=username, password=password, sentinel=sentinel)
     try:
         yield server
     finally:

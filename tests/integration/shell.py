@@ -18,6 +18,8 @@ from offturn_config.keys import QUEUE, SessionKey
 from offturn_config.settings import WorkerSettings, load_worker_settings
 from offturn_engine.outcome import Outcome, Skipped
 from offturn_worker.app import Running, open_servers, serve
+from offturn_worker.jobs import Compact
+from offturn_worker.metrics import Metrics
 
 KEY = SessionKey("default", "s1")
 
@@ -74,12 +76,17 @@ def settings(url: str, **overrides: Any) -> WorkerSettings:
 
 @asynccontextmanager
 async def working(
-    values: WorkerSettings, compact: Compaction, *, asked: signal.Signals | None = signal.SIGTERM
+    values: WorkerSettings,
+    compact: Compact,
+    *,
+    asked: signal.Signals | None = signal.SIGTERM,
+    metrics: Metrics | None = None,
+    later: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[Running]:
     """A worker in this process, asked to stop by a signal at the end."""
     up: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
     async with open_servers(values) as servers:
-        task = asyncio.create_task(serve(values, servers, compact, up.set_result))
+        task = asyncio.create_task(serve(values, servers, compact, up.set_result, metrics, later))
         try:
             yield await up
             if asked:

@@ -44,6 +44,18 @@ async def test_what_runs_elsewhere_hides_nothing_from_a_fleet_of_the_size_told(
     assert bool(compact.begun) is found
 
 
+async def test_what_runs_elsewhere_costs_a_look_one_question(redis: Redis, valkey_url: str) -> None:
+    """Not four for each job: with a hundred workers that would be what a store does all day."""
+    await crowd(redis, 180)
+    looking = poller(redis, Compaction(), valkey_url, max_workers=60)
+    await looking._poll_iteration()  # connects
+    await redis.config_resetstat()
+    await looking._poll_iteration()
+    asked = {name: facts["calls"] for name, facts in (await redis.info("commandstats")).items()}
+    assert asked.get("cmdstat_mget") == 1
+    assert sum(asked.values()) < 10
+
+
 async def test_a_left_over_abort_stops_no_job(redis: Redis, valkey_url: str) -> None:
     compact = Compaction()
     await redis.zadd(constants.abort_jobs_ss, {job_id(KEY, 1): 10**15})

@@ -128,7 +128,7 @@ async def test_hosts_sweep_and_lease_are_told_what_may_pass(state: str, server: 
         with pytest.raises(kind):
             await store.renew(KEY, claim=claim, lease_ms=600_000)
         beats: list[int] = []
-        sweep = Sweep(store, bell.ring, seconds=0.01, beat=lambda: beats.append(1))
+        sweep = Sweep(store, bell, seconds=0.01, beat=lambda: beats.append(1))
         sweeping = asyncio.create_task(sweep.run())
         await until(lambda: len(beats) > 2)
         assert not sweeping.done()

@@ -14,10 +14,11 @@ import pytest
 from redis.asyncio import Redis, SSLConnection
 from redis.exceptions import ConnectionError, TimeoutError  # noqa: A004
 
-from offturn import embedded
+from offturn import CompactionClient, StoreUnavailable, embedded
 from offturn.connect import open_redis
 from offturn.embedded import open_server
 from offturn_config.errors import InvalidSetting
+from offturn_config.keys import SessionKey
 
 
 def connection_of(client: Redis) -> Any:
@@ -98,3 +99,18 @@ async def test_a_silent_server_is_given_up(tmp_path: Path) -> None:
         os.kill(server.pid, signal.SIGCONT)
         await client.aclose()
         server.close()
+
+
+async def test_a_ring_at_a_silent_server_is_given_up_whoever_rings(tmp_path: Path) -> None:
+    server = open_server(tmp_path)
+    async with CompactionClient.from_url(f"redis://127.0.0.1:{server.port}/0", timeout=0.3) as client:
+        links = await client._connector.links()
+        assert await links.doorbell.ring(SessionKey("default", "s"), 1)
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(20):
+                with pytest.raises(StoreUnavailable):
+                    await links.doorbell.ring(SessionKey("default", "s"), 2)
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+    server.close()

@@ -172,7 +172,7 @@ async def test_a_due_session_of_another_release_hides_nothing(client: Compaction
         session = client.session(name, format="openai-chat", window=10_000, model=f"openai:{name}")
         await session.record(turns("openai-chat", 16))
     execute: Callable[..., Awaitable[int]] = redis.execute_command
-    await execute("HSET", keys.SessionKey("default", "later").key("meta"), "v", "2")
+    await execute("HSET", keys.SessionKey("default", "later").key("meta"), "v", "3")
     found = await read(redis)
 
     assert (found.health.due, found.models) == (2, {"openai:ours"})

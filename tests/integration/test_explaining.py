@@ -9,6 +9,8 @@ from offturn.testing import FakeSummarizer
 from tests.integration.host import FORMATS, turns
 from tests.integration.moved import WINDOW, compacted, covered_end
 
+RULE = "Never touch config/prod.yaml, whatever the tests say."
+
 
 def told(found: list[Fate]) -> list[tuple[int, str, str, int]]:
     return [(f.seq, f.fate, f.rule, f.generation) for f in found]
@@ -30,6 +32,22 @@ async def test_a_message_is_named_in_any_way(client: CompactionClient, fmt: str)
     assert {f.covered for f in await session.explain(3)} == {(0, end)}
     assert told(await session.explain(end)) == [(end, "verbatim", "kept", 0)]
     assert await session.explain("nobody said this") == []
+
+
+async def test_the_facts_of_a_message_come_with_its_first_part(client: CompactionClient) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    await session.record([{"role": "user", "content": RULE}, *turns("openai-chat", 24)])
+    assert [f.facts for f in await session.explain(0)] == [()]
+    await session.request()
+    await client.run_due(summarizer=FakeSummarizer())
+    await session.view()
+
+    [asked] = await session.explain(RULE)
+    [answer] = [f for f in await session.explain(2) if f.facts]
+    assert [(f.kind, f.text, f.fate, f.into) for f in asked.facts if f.kind == "constraint"] == [
+        ("constraint", RULE, "kept", None)
+    ]
+    assert {f.verdict for f in answer.facts} <= {"kept", "recoverable"}
 
 
 async def test_since_which_generation(client: CompactionClient) -> None:

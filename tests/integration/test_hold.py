@@ -93,8 +93,10 @@ async def test_in_vain_it_is_the_emergency_view(
     assert (view.generation, view.kind) == (1, "emergency")
     assert (await session.status()).requirement == "none"
     await assert_sound(session, view)
+    assert view.held >= 0.3
     again = await session.view(hold=LONG)
     assert again.messages == view.messages
+    assert again.held == 0  # below that level now
 
 
 async def test_below_the_hard_level_it_does_not_wait(client: CompactionClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +109,7 @@ async def test_below_the_hard_level_it_does_not_wait(client: CompactionClient, m
     view = await session.view(hold=LONG)
 
     assert (status.requirement, status.due, view.kind, watched.looks) == ("soft", True, "raw", 0)
+    assert view.held == 0
 
 
 async def test_few_messages_are_not_worth_waiting_for(

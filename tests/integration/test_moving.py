@@ -143,6 +143,16 @@ async def test_a_rewind_in_the_tail_keeps_the_generation(client: CompactionClien
     await assert_sound(session, view)
 
 
+async def test_a_generation_of_what_was_taken_back_says_why_it_cannot_come_again(client: CompactionClient) -> None:
+    session = await compacted(client, "openai-chat")
+
+    await session.rewind(to=0)
+
+    with pytest.raises(Refused, match=r"generation 1 .*taken back or replaced since.*0, the transcript, always can be"):
+        await session.rollback(generation=1, force=True)
+    await session.rollback(generation=0)
+
+
 @pytest.mark.parametrize("fmt", FORMATS)
 async def test_a_rewind_past_what_a_generation_covers_falls_back_along_replaces(
     client: CompactionClient, fmt: str

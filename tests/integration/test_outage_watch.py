@@ -87,9 +87,22 @@ async def test_who_may_not_write_the_probe_works_all_the_same(redis: Redis) -> N
             raise ResponseError("NOPERM this user has no permissions to access one of the keys")
 
     refusing: Any = Refusing()
-    watch = Watch({"queue": refusing}, lease_ms=LEASE)
+    met: list[tuple[str, BaseException]] = []
+    watch = Watch({"queue": refusing}, lease_ms=LEASE, met=lambda *told: met.append(told))
     await watch.look("queue", refusing)
     assert watch.ready
+    assert [(name, type(error).__name__) for name, error in met] == [("queue", "StoreFault")]  # told all the same
+
+
+async def test_each_error_is_told_and_an_outage_opens_the_watch() -> None:
+    met: list[str] = []
+    watch = Watch({}, lease_ms=LEASE, met=lambda name, _: met.append(name))
+    watch.meet("store", ValueError())
+    assert watch.ready
+    for _ in range(2):
+        watch.meet("queue", ConnectionRefusedError())
+    assert not watch.ready
+    assert met == ["store", "queue", "queue"]
 
 
 async def test_what_counts_as_an_outage(tmp_path: Path) -> None:

@@ -96,6 +96,9 @@ async def test_it_fits_what_the_provider_said_and_every_process_sees_it(
     assert_smaller(view, sent)
     assert view.tokens <= 12_000 - 1_500
     assert (made.provisional, made.reason, made.in_force) == (True, "overflow", True)
+    assert made.audit is not None
+    assert made.audit.kinds
+    assert (await session.generations())[0].audit == made.audit
     assert (theirs.id, list(theirs.messages)) == (view.id, list(view.messages))
 
 

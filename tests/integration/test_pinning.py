@@ -167,3 +167,9 @@ async def test_a_message_that_is_not_there(client: CompactionClient, ref: Any) -
             await call(None)  # type: ignore[arg-type]
     with pytest.raises(Refused):
         await client.session("none", format="openai-chat", window=WINDOW).pin(0)
+
+
+async def test_a_handle_given_as_an_id_is_told_apart(client: CompactionClient) -> None:
+    session, seq = await recorded(client)
+    with pytest.raises(Refused, match=rf"own ids, 'm{seq}' as a seq is {seq}$"):
+        await session.pin(f"m{seq}")

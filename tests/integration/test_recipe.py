@@ -368,7 +368,7 @@ async def test_a_generation_of_another_release_leaves_the_session_due(place: Pla
     await place.run(Scripted([good]))
     payload = place.session.key.key("gen:1")
     stored = await place.redis.get(payload)
-    await place.redis.set(payload, stored.replace(b'"v":1', b'"v":2'))
+    await place.redis.set(payload, stored.replace(b'"v":2', b'"v":3'))
     await place.session.request()
 
     assert await place.run(Scripted([good])) == Failed(kind="UnknownVersion", cause="store")

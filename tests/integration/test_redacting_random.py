@@ -1,4 +1,4 @@
-"""Random lives with redacts in them: every generation that is kept makes a sound view, and none quotes what is gone."""
+"""Random lives with redacts and packs in them: every generation that is kept makes a sound view, and none quotes what is gone."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from offturn_engine.render import render
 from tests.integration.host import FORMATS, Raw, says, stored
 from tests.integration.keyspace import everything
 from tests.integration.moved import WINDOW, assert_sound
+from tests.integration.packed import pack
+from tests.integration.packed import small as small
 from tests.integration.test_moving_random import Life
 
 SEEDS, STEPS = 8, 24
@@ -41,6 +43,9 @@ class RedactedLife(Life):
             if seq in path:
                 self.mine[path.index(seq)] = dict(fmt.redacted(self.mine[path.index(seq)]))
 
+    async def pack(self, client: CompactionClient) -> None:
+        await pack(client, self.session)
+
     async def assert_all_kept_sound(self) -> None:
         store = (await self.session._connector.links()).store
         meta = await store.meta(self.session.key)
@@ -63,7 +68,9 @@ class RedactedLife(Life):
 
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("seed", range(SEEDS))
-async def test_random_lives_with_redacts(client: CompactionClient, redis: Redis, fmt: str, seed: int) -> None:
+async def test_random_lives_with_redacts(
+    client: CompactionClient, redis: Redis, small: None, fmt: str, seed: int
+) -> None:
     life = RedactedLife(client.session("chat", format=fmt, window=WINDOW), fmt, seed)
     life.gone, life.words = [], {}
     await life.record(client)
@@ -73,6 +80,7 @@ async def test_random_lives_with_redacts(client: CompactionClient, redis: Redis,
         life.tell,
         life.tell,
         life.redact,
+        life.pack,
         life.work,
         life.request,
         life.rewind,

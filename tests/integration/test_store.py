@@ -103,22 +103,43 @@ async def test_a_repeated_operation_gets_the_first_reply_and_does_nothing(redis:
 
 
 async def test_an_operation_is_remembered_for_128_more(redis: Redis) -> None:
+    """And for no more than twice as many: the oldest are forgotten many at a time."""
     store = SessionStore(redis)
     await record(store, [entry("first")], op="first")
-    for n in range(127):
-        await store.request(KEY, op=f"op {n}", incarnation=1, reason="manual")
-    remembered = await recorded(store, [], op="first")
 
-    await store.request(KEY, op="one more", incarnation=1, reason="manual")
+    async def others(start: int) -> None:
+        for n in range(start, start + 128):
+            await store.request(KEY, op=f"op {n}", incarnation=1, reason="manual")
+
+    await others(0)
+    remembered = await recorded(store, [], op="first")
+    await others(128)
+    size = await redis.execute_command("HLEN", KEY.key("ops"))  # type: ignore[no-untyped-call]
+    newest = await store.request(KEY, op="op 255", incarnation=1, reason="manual")
     forgotten = await recorded(store, [], op="first")
 
     assert remembered.seqs == (0,)
+    assert size == 128
+    assert newest == Requested(request_no=256)
     assert forgotten.seqs == ()
-    sizes = [
-        await redis.execute_command("HLEN", KEY.key("ops")),  # type: ignore[no-untyped-call]
-        await redis.execute_command("LLEN", KEY.key("opsq")),  # type: ignore[no-untyped-call]
-    ]
-    assert sizes == [128, 128]
+
+
+async def test_replies_that_an_older_release_kept_are_given_and_forgotten_first(redis: Redis) -> None:
+    """It kept them as they were, and their order in a list beside them."""
+    store, commands = SessionStore(redis), redis.execute_command
+    await record(store, [entry("first")], op="first")
+    for n in range(128):
+        await commands("HSET", KEY.key("ops"), f"old {n}", '{"kind":"requested","request_no":7,"ring":true}')  # type: ignore[no-untyped-call]
+        await commands("RPUSH", KEY.key("opsq"), f"old {n}")  # type: ignore[no-untyped-call]
+
+    known = await store.request(KEY, op="old 5", incarnation=1, reason="manual")
+    for n in range(128):
+        await store.request(KEY, op=f"new {n}", incarnation=1, reason="manual")
+
+    assert known == Requested(request_no=7)
+    assert not [op for op in await commands("HKEYS", KEY.key("ops")) if op.startswith(b"old")]  # type: ignore[no-untyped-call]
+    assert not await commands("EXISTS", KEY.key("opsq"))  # type: ignore[no-untyped-call]
+    assert isinstance(await store.request(KEY, op="new 0", incarnation=1, reason="manual"), Requested)
 
 
 async def test_known_ids_are_skipped_and_keep_their_place(redis: Redis) -> None:

@@ -236,6 +236,21 @@ async def test_a_session_that_kills_its_workers_is_parked(redis: Redis) -> None:
     assert (await claimed(store)).attempts == 1
 
 
+async def test_a_claim_tells_how_long_the_session_waited_and_of_a_claim_nobody_released(redis: Redis) -> None:
+    store, _ = await started(redis)
+    due_since = await store.now_ms() - 5_000
+    await redis.execute_command("ZADD", keys.due(), due_since, KEY.member)  # type: ignore[no-untyped-call]
+    first = await store.claim(KEY, token="dies", lease_ms=0)
+    second = await claimed(store, "second")
+    await store.finish(KEY, claim=second, outcome="failed", backoff_ms=60_000)
+    third = await claimed(store, "third")
+
+    assert isinstance(first, Claim)
+    assert (first.waited_ms >= 5_000, first.died) == (True, False)
+    assert (second.waited_ms < 5_000, second.died) == (True, True)  # since the first one's lease
+    assert (third.waited_ms, third.died) == (0, False)  # earlier than it was due
+
+
 async def test_a_newer_request_rings_again_at_finish(redis: Redis) -> None:
     store, _ = await started(redis)
     claim = await claimed(store)

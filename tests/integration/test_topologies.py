@@ -172,8 +172,8 @@ async def test_a_failover_is_outlived_by_host_and_worker(watched: Watched) -> No
                 await asyncio.sleep(0.2)
         assert is_master(watched.second)
         await session.record(talk(36, start=36))
-        ticket = await session.request()
-        assert isinstance(await ticket.wait(PATIENCE), Compacted)
+        await (await session.request()).wait(PATIENCE)  # the crossing may have been enough
+        assert [one.number for one in await session.generations()] == [1, 2]
         assert not worker.done()
     await stop(worker)
 

@@ -26,7 +26,7 @@ async def command(redis: Redis, *words: Any) -> Any:
 
 async def later_entry(redis: Redis, session: Session) -> None:
     name = session.key.key("log")
-    item = (await command(redis, "LINDEX", name, 3)).replace(b'{"v":1,', b'{"v":2,')
+    item = (await command(redis, "LINDEX", name, 3)).replace(b'{"v":2,', b'{"v":3,')
     await command(redis, "LSET", name, 3, item)
 
 

@@ -12,7 +12,10 @@ from redis.asyncio import Redis
 
 from offturn.connect import open_redis
 from offturn.doorbell import Doorbell
+from offturn.stopping import stop
 from offturn_config.keys import QUEUE, WAKE, SessionKey
+from offturn_engine.outcome import Outcome
+from offturn_worker.slots import asking
 from offturn_worker.wake import Wake
 from tests.integration.servers import running
 from tests.integration.shell import KEY, Compaction, settings, ticks, until, until_empty, working
@@ -65,6 +68,25 @@ async def test_a_free_slot_takes_the_next_job_without_a_look(redis: Redis, valke
         await until(lambda: len(compact.begun) == 4)
 
 
+async def test_a_summary_that_is_there_makes_its_worker_look(redis: Redis, valkey_url: str) -> None:
+    compact, answer = Compaction(), asyncio.Event()
+    compact.go.clear()
+
+    async def by_a_model(key: SessionKey) -> Outcome:
+        async with asking():
+            await answer.wait()
+        return await compact(key)
+
+    async with working(settings(valkey_url, max_jobs=1, **NEVER), by_a_model):
+        await until_listening(redis)
+        for number in range(2):
+            await Doorbell(redis).ring(SessionKey("default", f"s{number}"), 1)
+        answer.set()
+        await until(lambda: compact.begun == ["s0", "s1"])  # the first one still runs
+        compact.go.set()
+        await until_empty(redis)
+
+
 async def test_a_lost_subscription_is_made_anew(redis: Redis, valkey_url: str) -> None:
     compact = Compaction()
     async with working(settings(valkey_url, **NEVER), compact):
@@ -98,6 +120,17 @@ async def test_rings_of_a_queue_of_its_own_are_heard_there(redis: Redis, valkey_
             await Doorbell(client).ring(KEY, 1)
             await until(lambda: compact.begun)
             await client.aclose()
+
+
+async def test_a_ring_that_is_heard_is_told_and_a_subscription_is_not(redis: Redis) -> None:
+    heard: list[int] = []
+    wake = Wake(redis, rung=lambda: heard.append(1))
+    listening = asyncio.create_task(wake.run())
+    await until_listening(redis)
+    await Doorbell(redis).ring(KEY, 1)
+    await until(lambda: heard)
+    await stop(listening)
+    assert heard == [1]
 
 
 async def test_a_server_that_says_nothing_is_given_up(tmp_path: Path) -> None:

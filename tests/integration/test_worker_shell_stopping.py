@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from offturn.stopping import stop
 
 
@@ -41,3 +43,25 @@ async def test_an_error_on_the_way_out_stays_in_the_task() -> None:
 
 async def test_nothing_to_stop() -> None:
     await stop()
+
+
+async def test_who_is_cancelled_while_it_stops_others_leaves_none_behind() -> None:
+    swallowed = asyncio.Event()
+
+    async def stubborn() -> None:
+        """Ends at the third cancellation, like a loop whose client swallows some."""
+        for _ in range(2):
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                swallowed.set()
+        await asyncio.Event().wait()
+
+    left = asyncio.create_task(stubborn())
+    await asyncio.sleep(0)
+    stopping = asyncio.create_task(stop(left))
+    await swallowed.wait()
+    stopping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await stopping
+    assert left.cancelled()

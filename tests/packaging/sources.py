@@ -13,6 +13,7 @@ PACKAGES = {
     "offturn_config": "config/offturn_config",
     "offturn_engine": "engine/offturn_engine",
     "offturn_worker": "worker/offturn_worker",
+    "offturn_http": "worker/offturn_http",
 }
 
 

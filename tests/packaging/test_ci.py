@@ -27,11 +27,13 @@ def _run(tmp_path: Path, fails: str) -> tuple[subprocess.CompletedProcess[str], 
 def test_it_runs_every_step_and_says_how_long_it_took(tmp_path: Path) -> None:
     done, calls = _run(tmp_path, fails="nothing")
     assert done.returncode == 0, done.stderr
-    assert calls == ["setup true", "hermes true", "lint true", "test true"]
+    assert calls == ["setup true", "hermes true", "k8s true", "browser true", "lint true", "test true"]
     assert re.fullmatch(r"ci: \d+ s", done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize(("fails", "reached"), [("setup", 1), ("hermes", 2), ("lint", 3), ("test", 4)])
+@pytest.mark.parametrize(
+    ("fails", "reached"), [("setup", 1), ("hermes", 2), ("k8s", 3), ("browser", 4), ("lint", 5), ("test", 6)]
+)
 def test_it_fails_where_a_step_fails(tmp_path: Path, fails: str, reached: int) -> None:
     done, calls = _run(tmp_path, fails)
     assert done.returncode == 7

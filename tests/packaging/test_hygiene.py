@@ -83,7 +83,8 @@ def test_an_index_would_be_found(line: str) -> None:
 
 def test_lock_files_hold_no_address(texts: dict[str, str]) -> None:
     locks = {name: text for name, text in texts.items() if name.endswith(".lock")}
-    assert set(locks) == {"requirements.lock", "requirements-dev.lock", "requirements-hermes.lock"}
+    kinds = ("", "-browser", "-build", "-dev", "-hermes", "-k8s", "-worker")
+    assert set(locks) == {f"requirements{kind}.lock" for kind in kinds}
     assert [name for name, text in locks.items() if "://" in text or "index" in text] == []
     unhashed = [
         f"{name}: {line}"
@@ -112,6 +113,11 @@ def test_no_file_is_too_long_to_read(texts: dict[str, str]) -> None:
 def test_no_loose_ends(texts: dict[str, str]) -> None:
     mine = {name: text for name, text in texts.items() if name.endswith((*CODE_SUFFIXES, ".md", ".yaml", "Makefile"))}
     assert _lines(mine, LOOSE_END) == []
+
+
+def test_no_file_holds_two_sides_of_a_merge(texts: dict[str, str]) -> None:
+    marks = re.compile(r"^(<{7} |>{7} |={7}$)", re.MULTILINE)
+    assert [name for name, text in texts.items() if marks.search(text)] == []
 
 
 def test_no_empty_files(texts: dict[str, str]) -> None:

@@ -18,9 +18,13 @@ from tests.packaging.sources import PACKAGES, ROOT, shipped
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 MODULE_OF = {
+    "opentelemetry-api": "opentelemetry",
+    "opentelemetry-exporter-otlp-proto-http": "opentelemetry",
+    "opentelemetry-sdk": "opentelemetry",
     "genai-prices": "genai_prices",
     "prometheus-client": "prometheus_client",
     "pydantic-settings": "pydantic_settings",
+    "python-multipart": "python_multipart",
     "vl-convert-python": "vl_convert",
 }
 
@@ -33,15 +37,19 @@ BASE = _modules_of(PROJECT["dependencies"])
 EMBEDDED = _modules_of(EXTRAS["embedded"])
 WORKER = _modules_of(EXTRAS["worker"])
 PLOT = _modules_of(EXTRAS["plot"])
+OTEL = _modules_of(EXTRAS["otel"])
+ARCHIVE = _modules_of(EXTRAS["archive"])
+HTTP = _modules_of(EXTRAS["http"])
 
 BROUGHT_BY_BOTH_SDKS = {"httpx2"}  # their transport, whose errors reach us raw
 
 ALLOWED = {
     "offturn_config": BASE,
     "offturn_engine": BASE,
-    "offturn": BASE | EMBEDDED,
+    "offturn": BASE | EMBEDDED | OTEL,
     "offturn_models": BASE | WORKER | BROUGHT_BY_BOTH_SDKS,
-    "offturn_worker": BASE | EMBEDDED | WORKER | PLOT,
+    "offturn_worker": BASE | EMBEDDED | WORKER | PLOT | OTEL | ARCHIVE,
+    "offturn_http": BASE | WORKER | HTTP,
 }
 ADAPTERS = "api_client/offturn/adapters"
 FRAMEWORKS = {  # what a host of each adapter has installed
@@ -77,7 +85,7 @@ def test_imports_are_found_wherever_they_are() -> None:
     assert imported(source) == {"a", "c", "h"}
 
 
-@pytest.mark.parametrize("dependency", sorted(BASE | EMBEDDED | WORKER | PLOT))
+@pytest.mark.parametrize("dependency", sorted(BASE | EMBEDDED | WORKER | PLOT | OTEL | ARCHIVE | HTTP))
 def test_shipped_code_imports_each_declared_dependency(dependency: str) -> None:
     users = [path for package in PACKAGES for path in shipped(package) if dependency in _foreign(path)]
     assert users, f"{dependency} is declared, and nothing that is shipped imports it"
@@ -103,6 +111,20 @@ def test_what_draws_is_asked_for_only_where_something_is_drawn() -> None:
     users = [path.name for path in shipped("offturn_worker") if PLOT & _foreign(path)]
     assert users == ["plotting.py"]
     assert "\nimport vl_convert" not in (ROOT / "worker/offturn_worker/plotting.py").read_text()
+
+
+def test_tracing_is_asked_for_only_where_something_is_traced() -> None:
+    users = {path.name: path for package in PACKAGES for path in shipped(package) if OTEL & _foreign(path)}
+    assert {name: path.parent.name for name, path in users.items()} == {"tracing.py": "offturn_worker"}
+    for package in ("api_client/offturn", "worker/offturn_worker"):
+        outside = re.findall(r"^from opentelemetry", (ROOT / package / "tracing.py").read_text(), re.MULTILINE)
+        assert outside == []
+
+
+def test_an_object_store_is_opened_by_workers_that_archive_only() -> None:
+    users = [path.name for path in shipped("offturn_worker") if ARCHIVE & _foreign(path)]
+    assert users == ["objects.py"]
+    assert "\nfrom fsspec" not in (ROOT / "worker/offturn_worker/archive/objects.py").read_text()
 
 
 def test_settings_alone_read_the_environment() -> None:

@@ -105,6 +105,19 @@ def test_a_command_names_the_extra_it_needs(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(("command", "missing"), [("serve", "uvicorn"), ("keys add", "starlette")])
+def test_the_http_service_names_its_extra(
+    command: str, missing: str, unpacked: Path, run: Run, tmp_path: Path, valkey_url: str
+) -> None:
+    given = [*command.split(), "--store", valkey_url]
+    code = f"import sys; sys.modules[{missing!r}] = None; from offturn.__main__ import main; sys.exit(main({given!r}))"
+    done = run("-c", code, path=[unpacked, SITE], cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"`offturn {command.split()[0]}`" in done.stderr
+    assert "'.[http]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_broken_module_of_ours_is_not_called_a_missing_extra(
     light_site: Path, unpacked: Path, run: Run, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -28,7 +29,9 @@ def checkout(tmp_path: Path) -> Path:
 
 def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["make", "--no-print-directory", f"PYTHON={checkout}/.venv/bin/python", *arguments]
-    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=30)
+    outer = ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "ARGS")  # of `make test ARGS=...`, which runs this
+    env = {name: value for name, value in os.environ.items() if name not in outer}
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=30, env=env)
 
 
 def test_setting_up_speaks_on_stderr(checkout: Path) -> None:

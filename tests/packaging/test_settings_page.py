@@ -5,15 +5,23 @@ from __future__ import annotations
 import re
 
 from pydantic import AliasChoices, SecretStr
+from pydantic.fields import FieldInfo
 
-from offturn_config.settings import ClientSettings, TriggerSettings, WorkerSettings
+from offturn_config.settings import ClientSettings, HttpSettings, TriggerSettings, WorkerSettings
 from tests.packaging.sources import ROOT
 
 PAGE = (ROOT / "docs/settings.md").read_text()
-ROW = re.compile(r"^\| `(OFFTURN_[A-Z_]+)` \| (.+?) \| (.+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `((?:OFFTURN|OTEL)_[A-Z_]+)` \| (.+?) \| (.+) \|$", re.MULTILINE)
+
+
+def _variable(name: str, info: FieldInfo) -> str:
+    alias = info.validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"OFFTURN_{name.upper()}"
+
+
 FIELDS = {
-    f"OFFTURN_{name.upper()}": info
-    for kind in (ClientSettings, WorkerSettings, TriggerSettings)
+    _variable(name, info): info
+    for kind in (HttpSettings, ClientSettings, WorkerSettings, TriggerSettings)
     for name, info in kind.model_fields.items()
 }
 OF_NO_FIELD = {"OFFTURN_SECRETS_DIR"}
@@ -39,7 +47,7 @@ def _default(value: object) -> str:
 
 def test_the_other_names_of_keys_are_told() -> None:
     aliases = [info.validation_alias for info in FIELDS.values() if isinstance(info.validation_alias, AliasChoices)]
-    assert len(aliases) == 4
+    assert len(aliases) == 5
     assert [alias for choices in aliases for alias in choices.choices if f"`{alias}`" not in PAGE] == []
 
 

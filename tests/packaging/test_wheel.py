@@ -38,7 +38,7 @@ def test_every_file_of_a_package_is_inside(wheel: Path, package: str) -> None:
 
 def test_data_files_are_inside(wheel: Path) -> None:
     names = set(_names(wheel))
-    scripts = {"record", "request", "claim", "renew", "commit", "finish", "adopt", "rollback", "lib"}
+    scripts = {"record", "request", "claim", "renew", "commit", "finish", "adopt", "rollback", "lib", "due"}
     assert {f"offturn/store/lua/{name}.lua" for name in scripts} <= names
     data = {"offturn/ring.lua", "offturn_config/presets/balanced.toml", "offturn_worker/reporting/report.html"}
     assert data <= names
@@ -52,7 +52,15 @@ def test_metadata_says_what_pyproject_says(unpacked: Path, required: list[Requir
     assert metadata["License-Expression"] == "Apache-2.0"
     assert "Apache License" in (folder / "licenses/LICENSE").read_text()
     assert {r.name for r in required if r.marker is None} == {Requirement(d).name for d in PROJECT["dependencies"]}
-    assert set(metadata.get_all("Provides-Extra", [])) == {"embedded", "worker", "plot", "local"}
+    assert set(metadata.get_all("Provides-Extra", [])) == {
+        "archive",
+        "embedded",
+        "http",
+        "worker",
+        "plot",
+        "otel",
+        "local",
+    }
     entries = ConfigParser()
     entries.read(folder / "entry_points.txt")
     assert dict(entries["console_scripts"]) == {"offturn": "offturn.__main__:main"}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+import genai_prices
 import pytest
 from redis.asyncio import Redis
 from typer.testing import CliRunner
@@ -36,6 +39,16 @@ NAMES = {
 EXAMPLE = Sizes(before=95_000, after=45_000, prefix=0)
 SUMMARY = 2_000
 COVERED = 95_000 - (45_000 - SUMMARY)
+
+
+@pytest.fixture(params=[12])
+def hour(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Prices as of an hour (UTC) of the page's day, whatever the clock says: some providers' depend on it."""
+    asked = datetime(2026, 11, 30, request.param, tzinfo=UTC)
+    monkeypatch.setattr(genai_prices, "calc_price", partial(genai_prices.calc_price, genai_request_timestamp=asked))
+    price_of.cache_clear()
+    yield request.param
+    price_of.cache_clear()
 
 
 @pytest.mark.parametrize(("output", "cost", "saved"), [("0.28", "0.0006", "0.014"), ("25", "0.05", "1.25")])
@@ -79,6 +92,7 @@ def test_what_the_sessions_own_model_costs_out_of_the_cache(session: str) -> Non
     assert f"| {session} | ${own:.5f} | ${plain:.5f} |" in PAGE
 
 
+@pytest.mark.usefixtures("hour")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_has_the_prices_of_the_table(name: str) -> None:
     model, flat = NAMES[name]
@@ -94,6 +108,14 @@ def test_the_page_has_the_prices_of_the_table(name: str) -> None:
     [row] = [line for line in PAGE.splitlines() if line.startswith(f"| `{model}`")]
     told = [cell.strip() for cell in row.strip("|").split("|")[1:]]
     assert [cell if cell == "as input" else float(cell) for cell in told] == shown
+
+
+@pytest.mark.parametrize("hour", [1, 3, 7, 12, 23], indirect=True)
+def test_a_call_costs_what_its_hour_costs(hour: int) -> None:
+    price = price_of(NAMES["deepseek-v4-flash"][0])
+    assert price is not None
+    flat = DEEPSEEK(input_tokens=1_000, output_tokens=1_000)
+    assert price(input_tokens=1_000, output_tokens=1_000) == pytest.approx(flat if hour in (12, 23) else 2 * flat)
 
 
 def test_savings_pay_for_cost_and_lost_prefix_at_break_even_and_not_before() -> None:

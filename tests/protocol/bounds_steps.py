@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from offturn.store.sessions import SessionStore
+from offturn.store.tenants import Tenants
 from offturn_config import keys
 from offturn_config.keys import SessionKey
 from tests.protocol import model
@@ -59,6 +60,30 @@ class BoundsSteps:
         }
         return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
 
+    async def on_allot(self, room: str) -> str:
+        """The tenant may have so many bytes more; `all`: no limit."""
+        allowed = None if room == "all" else log_bytes(self.state) + int(room)
+        await Tenants(self.redis).limit(self.key.tenant, bytes=allowed)
+        return await self.became(self.state._replace(allowed=allowed or 0), "allotted")
+
+    async def on_account(self) -> str:
+        """Does what counts for the tenant still live?"""
+        tenants = Tenants(self.redis)
+        tenants._scripts = self.store._scripts
+        for key in (await tenants.vanished(self.key.tenant, 0))[1]:
+            assert await tenants.forget(key)
+        assert not await tenants.forget(self.key)
+        return await self.became(self.state, "counted")
+
+    async def counted(self, new: State) -> None:
+        """A living session counts with its log, what is away or purged does not; the tenant's bytes are the sum."""
+        sizes = await self.redis.hgetall(keys.sizes(self.key.tenant))
+        total = int(await self.redis.hget(keys.usage(self.key.tenant), "bytes") or 0)
+        assert total == sum(map(int, sizes.values())), "the tenant's bytes are not those of its sessions"
+        mine = sizes.get(self.key.member.encode())
+        if new.alive:
+            assert mine == (None if new.archived else b"%d" % log_bytes(new)), "the session counts with another size"
+
     async def on_pace(self, name: str, hourly: str, interval: str, idle: str, floor: str, *arguments: str) -> str:
         """How often automatic work may start; seconds between two of them, of silence; the smallest view for that.
 
@@ -88,8 +113,8 @@ class BoundsSteps:
         for name in self.own_keys():
             pipe.pexpire(name, AGED_MS, xx=True)
 
-    async def prolonged(self, new: State) -> None:
-        """After a write every key of a living session has its whole time again, and the same."""
+    async def prolonged(self, new: State, *, again: bool) -> None:
+        """After a write every key of a living session has the same time, and the whole of it again, or what was left."""
         if not new.alive:
             return
         names = [name for name in self.own_keys() if name != self.key.key("life")]
@@ -97,7 +122,9 @@ class BoundsSteps:
             for name in names:
                 pipe.pexpiretime(name)
             pipe.time()
-            *ends, (seconds, _) = await pipe.execute()
+            *ends, (seconds, micros) = await pipe.execute()
         left = {at for at in ends if at != -2}
         assert len(left) == 1, "the keys of the session do not end together"
-        assert left.pop() > seconds * 1000 + AGED_MS, "a write did not start the TTL again"
+        assert (left.pop() > seconds * 1000 + micros // 1000 + AGED_MS) is again, (
+            "what a host or a job does starts the TTL, nothing else"
+        )

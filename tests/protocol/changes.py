@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from offturn.store.entries import NewEntry, data_of
+from offturn.store.entries import NewEntry
 from offturn.store.replies import Overfull, Reply
 from offturn_engine.ranges import Ranges
 from tests.protocol.facts import (
@@ -19,6 +19,7 @@ from tests.protocol.facts import (
 
 OPS_KEPT = 128
 GENERATIONS_KEPT = 16
+PHASES_KEPT = 50
 STRIKES = 3
 ENDS_KEPT = 6
 
@@ -28,14 +29,18 @@ ENDS_KEPT = 6
 
 def item_of(chain: str, entry: NewEntry) -> Item:
     """An entry as the log holds it: hash, time and envelope, a space between them."""
-    return Item(chain, entry.digest, entry.tokens, entry.host_id, 40 + 1 + 13 + 1 + len(data_of(entry.envelope)))
+    return Item(chain, entry.digest, entry.tokens, entry.host_id, 40 + 1 + 13 + 1 + len(entry.envelope))
 
 
 def full(s: State, log: Sequence[Item]) -> Overfull | None:
     """The refusal of what would make the log this one."""
     now = log_bytes(s)
     more = sum(item.size for item in log) - now
-    return Overfull(bytes=now, more=more, quota=s.quota) if s.quota and more and now + more > s.quota else None
+    if s.quota and more and now + more > s.quota:
+        return Overfull(bytes=now, more=more, quota=s.quota)
+    if s.allowed and more and now + more > s.allowed:
+        return Overfull(bytes=now, more=more, quota=s.allowed, of="tenant-bytes")
+    return None
 
 
 def turn(s: State, nonce: str) -> State:
@@ -59,11 +64,18 @@ def written(s: State, *, new: bool) -> tuple[State, bool]:
 
 
 def remember(s: State, op: str, reply: Reply) -> State:
-    return s._replace(ops=(*s.ops, (op, reply))[-OPS_KEPT:])
+    ops = (*s.ops, (op, reply))
+    return s._replace(ops=ops[-OPS_KEPT:] if len(ops) > 2 * OPS_KEPT else ops)
 
 
 def hold(s: State) -> State:
     return s._replace(held=path_tokens(s) + s.thresholds[2])
+
+
+def put_off(s: State) -> State:
+    """Automatic work waits, for growth or at the hard level for the next message."""
+    s = hold(s)
+    return s._replace(stepped=s.held, tried=path_tokens(s))
 
 
 def strike(s: State) -> State:

@@ -37,6 +37,7 @@ class State(NamedTuple):
     epoch: str = ""
     revision: tuple[int, str] = (0, "")
     log: tuple[Item, ...] = ()
+    packs: tuple[tuple[int, int], ...] = ()  # seqs of the log that are packed together, from 0 on
     path: Ranges = ()
     gens: tuple[Gen, ...] = ()
     counter: int = 0
@@ -64,6 +65,7 @@ class State(NamedTuple):
     thresholds: tuple[int, int, int] = (0, 0, 0)
     reason: str = ""
     note: str = ""
+    phases: tuple[tuple[int, int, str], ...] = ()  # request, last seq and note of each that no generation tells of
     redactions: int = 0
     config: str = ""
     quota: int = 0
@@ -73,6 +75,8 @@ class State(NamedTuple):
     quiet: bool = False  # a silence began while a job ran
     chunks: frozenset[str] = frozenset()
     ops: tuple[tuple[str, Reply], ...] = ()
+    allowed: int = 0  # bytes of its tenant, which has no other session; 0: no limit
+    archived: bool = False  # all of it but a stub is in the archive
 
 
 def chain_at(s: State, length: int) -> str:
@@ -81,6 +85,11 @@ def chain_at(s: State, length: int) -> str:
 
 def linked(s: State, length: int, chain: str) -> bool:
     return length <= len(s.log) and chain_at(s, length) == chain
+
+
+def base_of(s: State) -> int:
+    """The first seq that is not packed."""
+    return s.packs[-1][1] if s.packs else 0
 
 
 def ids_of(s: State) -> dict[str, int]:

@@ -32,7 +32,18 @@ from offturn.store.state import Pace
 from offturn_engine.chain import link
 from offturn_engine.compaction import Compaction
 from offturn_engine.ranges import seqs_of
-from tests.protocol.changes import GENERATIONS_KEPT, ask, full, grown, item_of, remember, turn, unpark, written
+from tests.protocol.changes import (
+    GENERATIONS_KEPT,
+    PHASES_KEPT,
+    ask,
+    full,
+    grown,
+    item_of,
+    remember,
+    turn,
+    unpark,
+    written,
+)
 from tests.protocol.facts import (
     Gen,
     State,
@@ -52,6 +63,7 @@ from tests.protocol.facts import (
 from tests.protocol.model_bounds import evict, lapse, mend, unlist
 from tests.protocol.model_claims import claim, finish, rollback
 from tests.protocol.model_moving import cancel, configure, purge, redact, unblock, undo
+from tests.protocol.model_packing import pack, unpack_last
 
 __all__ = [
     "cancel",
@@ -61,12 +73,14 @@ __all__ = [
     "finish",
     "lapse",
     "mend",
+    "pack",
     "purge",
     "redact",
     "rollback",
     "unblock",
     "undo",
     "unlist",
+    "unpack_last",
 ]
 
 
@@ -111,7 +125,7 @@ def record(
         log.append(item_of(chain, entry))
     first = len(s.log)
     if not s.alive:
-        s = State(incarnation=incarnation, alive=True, epoch=op, config=config, quota=limits[1])
+        s = State(incarnation=incarnation, alive=True, epoch=op, config=config, quota=limits[1], allowed=s.allowed)
     if refused := full(s, log):
         return before, refused
     s = s._replace(log=tuple(log), path=grown(s.path, first, len(log)), thresholds=thresholds, pace=pace or s.pace)
@@ -146,6 +160,8 @@ def request(s: State, *, op: str, incarnation: int, reason: str, note: str = "")
         return s, Gone()
     number = s.request_no + 1
     s = s._replace(request_no=number, asked=number)
+    if reason == "phase":
+        s = s._replace(phases=(*s.phases, (number, len(s.log) - 1, note))[-PHASES_KEPT:])
     s = s._replace(served=number) if s.blocked else unpark(s._replace(due=True, reason=reason, note=note))
     reply = Requested(request_no=number, ring=not s.blocked)
     return remember(s, op, reply), reply
@@ -197,10 +213,15 @@ def commit(
     number = s.counter + 1
     sizes = compaction.tokens_after, at_tokens
     based = gen(s, base)
-    told = max(compaction.seen if claim and claim.note else 0, based.told if based else 0)
+    words = claim and (claim.note or any(phase.note for phase in claim.phases))
+    told = max(compaction.seen if words else 0, based.told if based else 0)
     new = Gen(number, op, s.epoch, base, s.current, compaction.provisional, covers, *sizes, told=told)
     s = turn(s._replace(counter=number, gens=(*s.gens, new), current=number, tried=0), op)
-    s = s._replace(served=max(s.served, claim.request_no)) if claim else ask(s._replace(adopted=number))[0]
+    if claim:
+        later = tuple(phase for phase in s.phases if phase[0] > claim.request_no)
+        s = s._replace(served=max(s.served, claim.request_no), phases=later)
+    else:
+        s = ask(s._replace(adopted=number))[0]
     reply = Committed(number=number, revision=s.revision, adopted=s.adopted)
     return remember(forget(s), op, reply), reply
 

@@ -34,7 +34,7 @@ def unlist(s: State) -> tuple[State, Idle]:
 
 def lapse(s: State) -> State:
     """The TTL is over: only the number of the life stays, and what is in the shard's lists."""
-    return State(incarnation=s.incarnation, due=s.due, parked=s.parked)
+    return State(incarnation=s.incarnation, due=s.due, parked=s.parked, allowed=s.allowed)
 
 
 def evict(s: State, number: int) -> State:

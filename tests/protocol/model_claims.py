@@ -17,6 +17,7 @@ from offturn.store.replies import (
     RollbackReply,
     RolledBack,
 )
+from offturn_engine.compaction import PhaseEnd
 from offturn_engine.ranges import seqs_of
 from tests.protocol.changes import ended, hold, judge, lift, remember, strike, turn, unpark
 from tests.protocol.facts import (
@@ -69,8 +70,8 @@ def claim(
     least = min([limit for limit in (hourly, own) if limit], default=None)
     if not asked and not step and ((least is not None and s.starts >= least) or (interval and s.starts)):
         return s, Limited(remaining_ms=0)
-    if s.attempts and s.token:
-        s = ended(s, "died")
+    died = bool(s.attempts and s.token)
+    s = ended(s, "died") if died else s
     if s.attempts >= max_attempts:
         return s._replace(parked=True, due=False, served=s.request_no), Parked()
     s = judge(s)
@@ -91,6 +92,8 @@ def claim(
         reason=s.reason if asked else automatic,
         focus="",
         note=s.note if asked else "",
+        phases=tuple(PhaseEnd(seq=seq, note=note) for _, seq, note in s.phases),
+        died=died,
     )
     return s, reply
 

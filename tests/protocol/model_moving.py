@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha1
 
-from offturn.store.entries import NewEntry, Tombstone, data_of
+from offturn.store.entries import NewEntry, Tombstone
 from offturn.store.replies import (
     ConfigureReply,
     Gone,
@@ -20,18 +19,19 @@ from offturn.store.replies import (
     Refused,
     Steered,
     SteerReply,
+    StillPacked,
     Undone,
     UndoReply,
 )
 from offturn.store.state import Pace
-from offturn_engine.chain import digest, link
+from offturn_engine.chain import link
 from offturn_engine.ranges import Ranges, seqs_of
-from tests.protocol.changes import ask, full, item_of, lift, remember, turn, unpark
+from tests.protocol.changes import ask, full, item_of, lift, put_off, remember, turn, unpark
 from tests.protocol.facts import (
-    Item,
     State,
     ancestors,
     awake,
+    base_of,
     chain_at,
     covered,
     gen,
@@ -39,6 +39,7 @@ from tests.protocol.facts import (
     linked,
     wanted,
 )
+from tests.protocol.model_packing import read
 
 
 def undo(
@@ -124,12 +125,14 @@ def configure(
     return steered(s, op)
 
 
-def cancel(s: State, *, op: str, incarnation: int) -> tuple[State, SteerReply]:
+def cancel(s: State, *, op: str, incarnation: int, hold: bool = False) -> tuple[State, SteerReply]:
     if op in dict(s.ops):
         return s, dict(s.ops)[op]  # type: ignore[return-value]  # what was stored under this op
     if gone(s, incarnation):
         return s, Gone()
     s = s._replace(served=s.request_no, epoch=op)
+    if hold:
+        s = put_off(s)
     s = awake(s._replace(due=wanted(s)))
     reply = Steered(ring=False, request_no=s.request_no)
     return remember(s, op, reply), reply
@@ -152,7 +155,7 @@ def steered(s: State, op: str) -> tuple[State, SteerReply]:
 def purge(s: State, *, incarnation: int) -> tuple[State, PurgeReply]:
     if incarnation != s.incarnation:
         return s, Gone()
-    return State(incarnation=s.incarnation), Purged(replicas=0)
+    return State(incarnation=s.incarnation, allowed=s.allowed), Purged(replicas=0)
 
 
 def redact(
@@ -180,14 +183,13 @@ def redact(
         return s, _redacted(s, ring=False)
     seqs = {one.seq for one in tombstones}
     first = min(seqs)
+    if first < base_of(s):
+        return s, StillPacked(base=base_of(s))
     dropped = {g.number for g in s.gens if g.number in quoting or g.covered & seqs or g.told > first}
     current = next((n for n in ancestors(s, s.current) if gen(s, n) and n not in dropped), 0)
     log = [item._replace(chain=rehashed(salt, item.chain)) if seq >= first else item for seq, item in enumerate(s.log)]
     for one in tombstones:
-        left = json.loads(one.envelope)
-        of = digest(left["m"], left["o"], left["id"])
-        size = 40 + 1 + 13 + 1 + len(data_of(one.envelope))
-        log[one.seq] = Item(log[one.seq].chain, of, left["k"], left["id"], size, redacted=True)
+        log[one.seq] = read(b"%s %013d %s" % (log[one.seq].chain.encode(), 0, one.envelope))
     ops = tuple(
         (name, replace(told, chain=rehashed(salt, told.chain)))
         if isinstance(told, Recorded | Undone) and told.length > first
@@ -203,6 +205,7 @@ def redact(
         trial=None,
         tried=0,
         note="",
+        phases=tuple((request, seq, "") for request, seq, _ in s.phases),
         current=current,
         adopted=current if s.adopted in dropped else s.adopted,
         redactions=s.redactions + 1,

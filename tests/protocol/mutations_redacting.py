@@ -13,6 +13,7 @@ REDACTING_MUTATIONS: dict[str, tuple[str, ...]] = {
     "redact takes what was told before": ("redact", "(g.told or 0) > first", "g.told > 0", "redact-told-before"),
     "told is not passed on": ("commit", "based and based.told or 0", "0", "redact-told-lives-on"),
     "redact keeps notes": ("redact", "set('note', '')", "", "redact-note"),
+    "redact keeps phases' notes": ("redact", "phase.note = ''", "", "redact-phase"),
     "redact keeps in force": ("redact", "if dropped[num('adopted')] then", "if false then", "redact-covered"),
     "redact shows the transcript": ("redact", "current = g and g.replaces or 0", "current = 0", "redact-older"),
     "redact keeps hashes": ("redact", "return redis.sha1hex(a.salt .. hash)", "return hash", "redact-covered"),
@@ -20,7 +21,7 @@ REDACTING_MUTATIONS: dict[str, tuple[str, ...]] = {
         "redact",
         "if told.chain and told.length > first then",
         "if false then",
-        "redact-lost-reply",
+        "redact-lost-amend",
     ),
     "redact keeps digests": ("redact", "'%d:%s', entry.seq, FORGOTTEN", "'%d:00', entry.seq", "redact-same-id"),
     "redact forgets another's digest": (
@@ -53,6 +54,9 @@ REDACTING_MUTATIONS: dict[str, tuple[str, ...]] = {
         "redact-running",
     ),
     "caches after a redact": ("sync", "and a.redactions == num('redactions')", "", "redact-lost-reply"),
+    "pages after a redact": ("slice", "and a.known.redactions == num('redactions')", "", "redact-lost-reply"),
+    "pages of another life": ("slice", "not gone(a.known.incarnation) and", "", "redact-purged-page"),
+    "pages of another log": ("slice", "same and linked(a.known.length, a.known.chain)", "same", "redact-other-page"),
     "records after a redact": (
         "record",
         "if live and a.redactions ~= num('redactions') then return reply('moved') end",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from offturn_engine.ranges import length
+from tests.protocol.facts import base_of
 from tests.protocol.stage import Stage
 
 OUTCOMES = (
@@ -25,18 +26,43 @@ async def play_random(stage: Stage, seed: int, steps: int = 30) -> None:
 
 def choices(stage: Stage, rng: Random) -> list[tuple[str, int]]:
     """Steps possible now, with weights: work gets done, and faults happen."""
+    if stage.state.archived:
+        return away_choices(stage, rng)
     found = [("sweep", 1), ("unlist", 1)]
+    if stage.state.alive:
+        found.append((f"archive{rng.choice(('', ' record+h1', ' request+h2'))}", 3))
     for name in ("h1", "h2"):
         found += host_choices(stage, rng, name)
     for name in WORKERS:
         found += worker_choices(stage, rng, name)
     s = stage.state
+    if len(s.log) > base_of(s) + 1:
+        count = rng.randint(1, len(s.log) - base_of(s))
+        found += [(f"pack p {count}", 2), (f"gather q {count}", 1)]
+    if s.packs:
+        found += [("unpack p", 1), (f"read {rng.randrange(len(s.log))} {len(s.log)}", 1)]
+    if "q" in stage.gathered:
+        found.append(("pack q", 2))
     if s.leased:
         found.append(("expire", 3))
     if s.doze == "asleep":
         found.append(("silence", 2))
     if s.starts:
         found.append(("hour", 1))
+    if stage.before:
+        found.append(("failover", 1))
+    return found
+
+
+def away_choices(stage: Stage, rng: Random) -> list[tuple[str, int]]:
+    """Of a session in the archive: it comes back, or hosts and workers find it away."""
+    found = [("restore", 6), ("want", 2), ("sweep", 1), ("forget", 1), ("lapse", 1), ("purge h1", 1)]
+    found += [(f"{verb} {name}", 1) for verb in ("open", "record", "request", "cancel") for name in ("h1", "h2")]
+    found += [(f"claim {rng.choice(WORKERS)}", 1), (f"mend {rng.choice(('h1', 'h2'))}", 1)]
+    found += [(f"again {name}", 2) for name in ("h1", "h2") if stage.host(name).pending]
+    found += [(f"commit {name}", 2) for name, worker in stage.workers.items() if worker.plan]
+    if len(stage.stubs) > 1:
+        found.append(("restore old", 1))
     if stage.before:
         found.append(("failover", 1))
     return found
@@ -51,7 +77,7 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
         (f"record {name} {sizes}{lost}", 6),
         (f"repeat {name}{lost}", 1),
         (f"conflict {name}", 1),
-        (f"request {name}{rng.choice(('', ' told'))}{lost}", 2),
+        (f"request {name}{rng.choice(('', ' told', ' phase', ' phase told'))}{lost}", 2),
         (f"rollback {name} {rng.randint(0, s.counter)}{lost}", 2),
         (f"adopt {name}", 2),
         (f"reread {name}", 1),
@@ -66,7 +92,7 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
         found += [(f"narrow {name} {rng.choice((50, 300, 99_999))}{lost}", 1), (f"mend {name}", 1)]
         if s.gens:
             found.append((f"evict {rng.choice(s.gens).number}", 1))
-        found += [(f"cancel {name}{lost}", 1), (f"unblock {name}{lost}", 1)]
+        found += [(f"cancel {name}{rng.choice(('', ' held'))}{lost}", 1), (f"unblock {name}{lost}", 1)]
         found.append(
             (
                 f"pace {name} {rng.choice((0, 1))} 0 {rng.choice((0, 60))} {rng.choice((0, 2))}{rng.choice(('', ' step1', ' step2'))}{lost}",

@@ -12,8 +12,10 @@ from typing import Any
 from redis.asyncio import Redis
 
 from offturn.store.entries import NewEntry
+from offturn.store.errors import Archived
 from offturn.store.replies import Claim, Committed, Gone, Limited, Recorded, Reply, Undone
 from offturn.store.sessions import SessionStore
+from offturn.store.state import Stamp
 from offturn_config import keys
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import Compaction
@@ -22,14 +24,16 @@ from tests.protocol import model
 from tests.protocol.bounds_steps import LIMITS, BoundsSteps
 from tests.protocol.facts import State, awake, chain_at, covered, gen, path_tokens
 from tests.protocol.hours import HOURLY, Hours
-from tests.protocol.observing import observe
+from tests.protocol.observing import by_name, observe
+from tests.protocol.stage_archive import ArchiveSteps
 from tests.protocol.stage_moving import Host, Moves
+from tests.protocol.stage_packing import QUIET, PackingStage
 from tests.protocol.stage_redacting import RedactingStage
 from tests.protocol.words import plain, word
 
 THRESHOLDS = (2, 4, 2)
 LEASE_MS = 600_000  # leases end when a step says so
-OWN_KEYS = ("meta", "log", "ops", "opsq", "ids", "events", "chunks", "chunksq", "life")
+OWN_KEYS = ("meta", "log", "ops", "opsq", "ids", "events", "chunks", "chunksq", "packs", "marks", "life")
 
 
 class Divergence(AssertionError):
@@ -53,19 +57,22 @@ class Saved:
     dead: bytes | None
 
 
-class Stage(Hours, BoundsSteps, Moves, RedactingStage):
+class Stage(Hours, BoundsSteps, Moves, RedactingStage, PackingStage, ArchiveSteps):
     def __init__(self, store: SessionStore, redis: Redis, key: SessionKey, *, max_attempts: int = 6) -> None:
         self.store, self.key, self.max_attempts = store, key, max_attempts
         self.redis: Any = redis  # its own types leave open whether a command is awaited
         self.state = State()
         self.before: Saved | None = None
         self.hosts: dict[str, Host] = {}
+        self.gathered: dict[str, dict[str, Any]] = {}
         self.workers: dict[str, Worker] = {}
         self.lines: list[str] = []
         self.values: dict[str, str] = {}  # host id -> content
         self.views: dict[tuple[int, tuple[int, str]], tuple[int, str]] = {}
+        self.stamps: dict[Stamp, tuple[Any, ...]] = {}
         self.levels = THRESHOLDS
         self.drawn = 0
+        self.stubs = []
 
     async def do(self, line: str) -> str:
         """Play one step on both sides and return the reply in a word. Raises Divergence."""
@@ -74,6 +81,10 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
         step: Callable[..., Any] = getattr(self, f"on_{verb}")
         try:
             return str(await step(*arguments))
+        except Archived as error:
+            if self.state.archived:
+                return "archived"
+            raise Divergence(f"{error}\nafter:\n  " + "\n  ".join(self.lines)) from None
         except AssertionError as error:
             raise Divergence(f"{error}\nafter:\n  " + "\n  ".join(self.lines)) from None
 
@@ -120,7 +131,8 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
 
     async def on_request(self, name: str, *arguments: str) -> str:
         note = "words" if "told" in arguments else ""
-        return await self.write(name, "request", {**self.named(name), "reason": "manual", "note": note}, arguments)
+        reason = "phase" if "phase" in arguments else "manual"
+        return await self.write(name, "request", {**self.named(name), "reason": reason, "note": note}, arguments)
 
     async def on_rollback(self, name: str, target: str, *arguments: str) -> str:
         return await self.write(name, "rollback", {**self.named(name), "target": int(target)}, arguments)
@@ -128,6 +140,8 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
     async def on_purge(self, name: str, *arguments: str) -> str:
         names, incarnation = self.own_keys(), self.named(name)["incarnation"]
         answer = await self.write(name, "purge", {"incarnation": incarnation}, arguments)
+        counts = await self.redis.hexists(keys.sizes(self.key.tenant), self.key.member)
+        assert counts is (self.state.alive and not self.state.archived), "what is purged counts on"
         assert self.state.alive or await self.redis.exists(*names) <= 1, "a purge leaves more than its tombstone"
         return answer
 
@@ -138,7 +152,8 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
         return await self.write(name, "configure", {**self.named(name), **fields}, arguments)
 
     async def on_cancel(self, name: str, *arguments: str) -> str:
-        return await self.write(name, "cancel", self.named(name), arguments)
+        hold = {"hold": True} if "held" in arguments else {}
+        return await self.write(name, "cancel", {**self.named(name), **hold}, arguments)
 
     async def on_unblock(self, name: str, *arguments: str) -> str:
         return await self.write(name, "unblock", self.named(name), arguments)
@@ -224,7 +239,7 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
         """The last write is lost."""
         assert self.before
         saved, self.before = self.before, None
-        await self.redis.delete(*self.own_keys())
+        await self.redis.delete(*self.own_keys(), keys.usage(self.key.tenant), keys.sizes(self.key.tenant))
         for name, data in saved.dumps.items():
             if data:
                 await self.redis.restore(name, 0, data, replace=True)
@@ -246,6 +261,8 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
     # -- both sides
 
     async def both(self, kind: str, fields: dict[str, Any]) -> Reply | bool:
+        if self.state.archived and kind != "purge":
+            await self.refused(lambda: getattr(self.store, kind)(self.key, **fields))
         saved = await self.save()
         new, expected = getattr(model, kind)(self.state, **fields)
         new = awake(new) if new.due else new
@@ -255,7 +272,7 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
             await self.published(reply, fields)
         if new != self.state:
             self.before = saved
-            await self.prolonged(new)
+            await self.prolonged(new, again=kind not in QUIET)
         await self.became(new, "")
         return reply
 
@@ -269,10 +286,15 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
 
     async def became(self, new: State, answer: str) -> str:
         """The state is `new` now; the store must agree, and a revision must name one view only."""
+        await self.counted(new)
+        if new.archived:
+            await self.away(new)
+            self.state = new
+            return answer
         found = await observe(self.redis, self.key)
         differing = [
             f"{name}: the store has {got!r}, the model {want!r}"
-            for name, got, want in zip(State._fields, found, new, strict=True)
+            for name, got, want in zip(State._fields, found, new._replace(ops=by_name(new.ops)), strict=True)
             if got != want
         ]
         assert not differing, "; ".join(differing)
@@ -281,11 +303,15 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage):
             shown = (g.number, g.nonce) if g else (0, "")
             before = self.views.setdefault((new.incarnation, new.revision), shown)
             assert before == shown, f"revision {new.revision} names two views"
+            gens = [(g.number, g.nonce, g.covered, g.tokens_after) for g in new.gens]
+            told = (new.log, new.path, shown, new.current, gens, new.config, new.blocked, new.redactions)
+            stamp = await self.store.stamp(self.key)
+            assert self.stamps.setdefault(stamp, told) == told, "a stamp names two states"
         self.state = new
         return answer
 
     async def save(self) -> Saved:
-        names = self.own_keys()
+        names = [*self.own_keys(), keys.usage(self.key.tenant), keys.sizes(self.key.tenant)]
         async with self.redis.pipeline() as pipe:
             for name in names:
                 pipe.dump(name)

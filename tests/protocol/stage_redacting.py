@@ -49,7 +49,21 @@ class RedactingStage:
         )
         same = lives == s.incarnation and host.redactions == s.redactions and linked(s, length, chain)
         assert seen.reset is (length > 0 and not same)
+        await self.pages(length, chain, lives, host.redactions, same=same)
         return "reset" if seen.reset else "known"
+
+    async def pages(self, length: int, chain: str, lives: int, redactions: int, *, same: bool) -> None:
+        """What it left out it reads later, page by page, of that very log or not at all."""
+        s, low = self.state, 0
+        known = {"incarnation": lives, "length": length, "chain": chain, "redactions": redactions}
+        while low < max(length, 1):
+            page = await self.store.page(self.key, start=low, stop=length, **known)
+            assert (page is not None) is (s.alive and same)
+            if not page:
+                break
+            assert [(e.seq, e.chain) for e in page] == [(low + i, s.log[low + i].chain) for i in range(len(page))]
+            low += len(page)
+        assert low == (length if s.alive and same else 0)
 
     async def left(self, seqs: set[int], dropped: set[int]) -> None:
         """Nothing that may quote them is left beside what the model knows."""

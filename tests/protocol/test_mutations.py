@@ -7,10 +7,12 @@ from typing import NamedTuple
 import pytest
 from redis.asyncio import Redis
 
-from offturn.store.scripts import Scripts, texts
+from offturn.store.scripts import NAMES, Scripts, texts
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
+from tests.protocol.mutations_archive import ARCHIVE_MUTATIONS
 from tests.protocol.mutations_bounds import BOUNDS_MUTATIONS
+from tests.protocol.mutations_packing import PACKING_MUTATIONS
 from tests.protocol.mutations_redacting import REDACTING_MUTATIONS
 from tests.protocol.runs import play_random
 from tests.protocol.stage import Stage
@@ -37,7 +39,7 @@ MUTATIONS = {
     "no lease check": Mutation("", HOLDS, "return true", "no-fence"),
     "fence without token": Mutation("", HOLDS, "return num('fence') == claim.fence", "fence-reset"),
     "operation ids forgotten": Mutation(
-        "", "return alive() and redis.call('HGET', OPS, a.op)", "return false", "no-op-ids"
+        "", "local kept = alive() and redis.call('HGET', OPS, a.op)", "local kept = false", "no-op-ids"
     ),
     "commit of a worker not once": Mutation("commit", "local known = once()", "local known = false", "commit-again"),
     "rollback not once": Mutation("rollback", "local known = once()", "local known = false", "written-op-ids"),
@@ -82,6 +84,8 @@ MUTATIONS = {
     "rests strike": Mutation("finish", "outcome == 'no-gain' and not again", "not again", "resting-is-not-dense"),
     "hold over hard": Mutation("", "if size >= num('hard') then return 'hard' end", "", "hard-ignores-hold"),
     "attempts uncounted": Mutation("claim", "set('attempts', num('attempts') + 1)", "", "parked"),
+    "deaths untold": Mutation("claim", "died = died", "died = false", "parked"),
+    "every claim a death": Mutation("claim", "and s.token ~= ''", "", "results-kept"),
     "adopts at any length": Mutation(
         "adopt", "if a.length ~= num('log_len') then return reply('stale') end", "", "stale-adopt"
     ),
@@ -89,7 +93,7 @@ MUTATIONS = {
         "", "return not alive() or incarnation ~= num('incarnation')", "return false", "gone"
     ),
     "ids overwritten": Mutation(
-        "record", "if digest ~= entry.digest and digest ~= FORGOTTEN then", "if false then", "ids"
+        "record", "if digest ~= entry[DIGEST] and digest ~= FORGOTTEN then", "if false then", "ids"
     ),
     "tail unchecked": Mutation("record", "if not linked(a.tail_length, a.tail_chain) then", "if false then", "behind"),
     "renewed by anybody": Mutation("renew", "or not holds(a.claim)", "", "renewed-too-late"),
@@ -121,7 +125,7 @@ MUTATIONS = {
     "path in any order": Mutation(
         "", "table.sort(copy, function(x, y) return x[1] < y[1] end)", "", "amended-then-covered"
     ),
-    "amended by another id": Mutation("undo", "if entry.id then", "if false then", "amend-tail"),
+    "amended by another id": Mutation("undo", "if entry[ID] then", "if false then", "amend-tail"),
     "amend hands no pin over": Mutation("undo", "if a.config then", "if false then", "amend-tail"),
     "undo forgets the settings": Mutation(
         "undo", "if a.config then set('config', a.config) end", "set('config', a.config or '')", "undo-once"
@@ -134,12 +138,15 @@ MUTATIONS = {
     ),
     "chain of the last one": Mutation(
         "undo",
-        "chain = redis.sha1hex(chain .. entry.digest)",
-        "chain = redis.sha1hex(s.chain .. entry.digest)",
+        "chain = redis.sha1hex(chain .. entry[DIGEST])",
+        "chain = redis.sha1hex(s.chain .. entry[DIGEST])",
         "mirrored",
     ),
+    "a repeated record ends at the tail": Mutation(
+        "record", "length > 0 and hash_at(length) or ''", "s.chain", "written-op-ids-later"
+    ),
     "ids for ever": Mutation(
-        "record", "if seq and (ids[entry.id] or on(shown, tonumber(seq))) then", "if seq then", "id-again"
+        "record", "if seq and (ids[id] or on(shown, tonumber(seq))) then", "if seq then", "id-again"
     ),
     "purge of any life": Mutation("purge", "if gone(a.incarnation) then return reply('gone') end", "", "purged-twice"),
     "purge not again": Mutation("purge", "a.incarnation == num('incarnation') then", "false then", "purged-twice"),
@@ -154,6 +161,9 @@ MUTATIONS = {
     "cancel keeps the epoch": Mutation("cancel", "set('epoch', a.op)", "", "cancelled"),
     "cancel keeps requests": Mutation("cancel", "set('served', num('request_no'))", "", "cancelled"),
     "cancel clears due": Mutation("cancel", "\ndue_as_wanted()\n", "\nclear_due()\n", "cancelled-pressing"),
+    "drop holds nothing": Mutation("cancel", "  hold()\n", "", "dropped"),
+    "drop leaves the hard level": Mutation("cancel", "  set('tried', num('path_tokens'))\n", "", "dropped-hard"),
+    "drop leaves steps": Mutation("cancel", "  set('stepped', num('held'))\n", "", "steps-dropped"),
     "unblock keeps attempts": Mutation("unblock", "\nunpark()", "", "unblocked"),
     "unblock keeps holds": Mutation("unblock", "set('held', 0)", "", "unblock-lifts-holds"),
     "unblock keeps the breaker": Mutation("unblock", "\nlift()", "", "too-dense"),
@@ -184,6 +194,16 @@ MUTATIONS = {
     "breaker leaves requests open": Mutation(
         "", "set('served', num('request_no'))\n  set('blocked'", "set('blocked'", "too-dense"
     ),
+    "a phase in place of the one before": Mutation("request", "phases[#phases + 1] =", "phases[1] =", "phases-stay"),
+    "a commit forgets later phases": Mutation("commit", "phase.request > a.claim.request_no", "false", "phases-stay"),
+    "a commit keeps told phases": Mutation("commit", "phase.request > a.claim.request_no", "true", "phases-stay"),
+    "a phase ends later": Mutation("request", "seq = num('log_len') - 1", "seq = num('log_len')", "phases-stay"),
+    "phases of requests only": Mutation(
+        "claim",
+        "phases = cjson.decode(s.phases or '[]')",
+        "phases = asked and cjson.decode(s.phases or '[]') or nil",
+        "",
+    ),
     "breaker opens at a request only": Mutation("request", "if blocked() then", "if false then", "too-dense"),
     "any gain is progress": Mutation("claim", "\njudge()", "", "too-dense-in-vain"),
     "judged twice": Mutation("", "set('trial', '')\n  if", "if", "too-dense-in-vain"),
@@ -209,12 +229,16 @@ MUTATIONS = {
     ),
 }
 
-MUTATIONS |= {name: Mutation(*fields) for name, fields in {**BOUNDS_MUTATIONS, **REDACTING_MUTATIONS}.items()}
+MUTATIONS |= {
+    name: Mutation(*fields)
+    for name, fields in {**BOUNDS_MUTATIONS, **REDACTING_MUTATIONS, **PACKING_MUTATIONS, **ARCHIVE_MUTATIONS}.items()
+}
 
 
 def broken(mutation: Mutation) -> dict[str, str]:
     found = dict(texts())
-    names = [mutation.script] if mutation.script else list(found)
+    names = [name for name in [mutation.script] if name] or [name for name in NAMES if mutation.old in found[name]]
+    assert names, "the mutation does not apply any more"
     for name in names:
         assert mutation.old in found[name], "the mutation does not apply any more"
         found[name] = found[name].replace(mutation.old, mutation.new)

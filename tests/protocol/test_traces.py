@@ -9,10 +9,12 @@ from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from tests.protocol.stage import Stage
 from tests.protocol.traces import MORE, TRACES, Trace
+from tests.protocol.traces_archive import ARCHIVE
 from tests.protocol.traces_bounds import BOUNDS
+from tests.protocol.traces_packing import PACKING
 from tests.protocol.traces_redacting import REDACTING
 
-EVERY = {**TRACES, **MORE, **BOUNDS, **REDACTING}
+EVERY = {**TRACES, **MORE, **BOUNDS, **REDACTING, **PACKING, **ARCHIVE}
 
 
 async def play(stage: Stage, trace: Trace) -> None:

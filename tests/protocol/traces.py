@@ -33,6 +33,9 @@ TRACES = {
     "split-finish": Trace(2, "claim a; plan a; save a; commit a; record h1; finish a compacted = due"),
     "job-id-generation": Trace(2, "claim a; claim b = busy; sweep = quiet; expire; sweep = due; claim b = claim"),
     "results-kept": Trace(2, "claim a; expire; claim b = claim; finish b failed = due; claim c = claim"),
+    "written-op-ids-later": Trace(
+        3, "record h1 lost = recorded; open h2; record h2 = recorded; again h1 = recorded; record h1 = recorded"
+    ),
     "written-op-ids": Trace(3, "rollback h1 0 lost = rolledback; again h1 = rolledback"),
     "written-first-record": Trace(0, "open h1; record h1 lost; open h2; record h2; purge h2; again h1 = gone"),
     "written-links": Trace(
@@ -77,6 +80,15 @@ MORE = {
     "withdrawn-requests": Trace(2, "claim a; request h1; rollback h1 0; finish a failed = done; sweep = quiet"),
     "ids": Trace(2, "repeat h1 = recorded; conflict h1 = duplicateid; repeat h2 lost; again h2 = recorded"),
     "behind": Trace(3, "record h1; failover; record h1 = behindlog; open h1; record h1 = recorded"),
+    "phases-stay": Trace(
+        3,
+        "request h1 phase told; record h1; claim a = claim; finish a resting = done; request h1 phase; record h1; "
+        "claim b = claim; request h1 phase; plan b; commit b = committed; finish b compacted = due; claim a = claim",
+    ),
+    "phases-of-a-host's-emergency": Trace(
+        4,
+        "request h1 phase told; prepare h1; emergency h1 = committed; claim a = claim; plan a all; commit a = committed",
+    ),
     "stale-adopt": Trace(
         3, "claim a; plan a; commit a; adopt h1 grown = stale; adopt h1 = adopted; adopt h1 = adopted"
     ),
@@ -162,6 +174,17 @@ MORE = {
         "request h1; claim a; plan a all; cancel h1 lost = steered; again h1; commit a = epoch; finish a failed = done",
     ),
     "cancelled-pressing": Trace(3, "request h1; cancel h1 = steered; sweep = due; claim a = claim"),
+    "dropped": Trace(
+        2,
+        "request h1; cancel h1 held lost = steered; again h1; sweep = quiet; claim a = idle; record h1; sweep = quiet; "
+        "record h1; sweep = due; claim a = claim",
+    ),
+    "dropped-hard": Trace(
+        4, "claim a; cancel h1 held = steered; finish a failed = done; claim b = idle; record h1; claim b = claim"
+    ),
+    "dropped-and-taken-back": Trace(
+        4, "cancel h1 held = steered; sweep = quiet; unblock h1 = steered; sweep = due; claim a = claim"
+    ),
     "unblocked": Trace(
         2,
         "claim a; expire; claim a; expire; claim a; expire; claim a = parked; unblock h1 lost = steered; again h1; "

@@ -180,11 +180,27 @@ BOUNDS = {
         "finish a pruned = done; record h1 1; rollback h1 0 = rolledback; sweep = quiet; record h1 1; sweep = quiet; "
         "record h1 1; sweep = due",
     ),
+    "steps-dropped": Trace(
+        0,
+        "open h1; levels 8 9; record h1 1; pace h1 0 0 0 0 step1; record h1 1; sweep = due; cancel h1 held = steered; "
+        "sweep = quiet; record h1 1; sweep = quiet; record h1 1; sweep = due",
+    ),
     "steps-and-silence": Trace(
         0,
         "open h1; levels 8 9; record h1 1; pace h1 0 0 60 1 step3; record h1 0; silence = silent; record h1 2; "
         "sweep = due; claim a = claim; finish a pruned = done",
     ),
+    "allotted": Trace(
+        1,
+        "allot 200; record h1 0 = recorded; record h1 0 = overfull; record h1 0 0 = overfull; undo h1 amend 1 = overfull; "
+        "undo h1 = undone; purge h1 = purged; open h1; record h1 = recorded; allot all; record h1 0 0 0 = recorded",
+    ),
+    "allotted-once": Trace(1, "allot 200; record h1 0 lost = recorded; again h1 = recorded; repeat h1 = overfull"),
+    "counted": Trace(
+        2, "record h1; account; lapse; account; open h1; record h1 = recorded; account; redact h1 0; account"
+    ),
+    "counted-lapsed": Trace(2, "lapse; open h1; record h1 = recorded; account; purge h1; account"),
+    "counted-expired-purge": Trace(1, "lapse; purge h1 = purged; account"),
     "deferred": Trace(
         2,
         "claim a; finish a deferred = due; claim a; finish a deferred = due; claim a; finish a deferred = due; "

@@ -31,6 +31,12 @@ REDACTING = {
         "request h1 told; claim a; plan a; commit a; finish a compacted; undo h1; record h1; record h1; request h1; "
         "claim b; plan b; commit b = committed; redact h1 3 = redacted; rollback h1 2 = target",
     ),
+    "redact-told-phase": Trace(
+        4,
+        "request h1 phase told; request h1; claim a; plan a; commit a; finish a compacted; redact h1 3 = redacted; "
+        "rollback h1 1 = target",
+    ),
+    "redact-phase": Trace(2, "request h1 phase told; redact h1 0 = redacted; claim a = claim"),
     "redact-note": Trace(2, "request h1 told; redact h1 0 = redacted; claim a = claim"),
     "redact-quoting": Trace(
         4, "claim a; plan a; commit a; adopt h1; redact h1 3 q1 = redacted; rollback h1 1 = target"
@@ -42,6 +48,11 @@ REDACTING = {
     ),
     "redact-once": Trace(3, "redact h1 0 lost = redacted; again h1 = redacted; redact h2 = redacted; claim a = claim"),
     "redact-lost-reply": Trace(3, "record h1 lost; redact h2 0 = redacted; again h1 = recorded; reread h1 = reset"),
+    "redact-lost-amend": Trace(
+        3, "undo h1 amend 2 lost; open h2; redact h2 0 = redacted; again h1 = undone; reread h1 = reset"
+    ),
+    "redact-purged-page": Trace(0, "open h1; open h2; record h2; purge h2; open h2; record h2; reread h1 = known"),
+    "redact-other-page": Trace(2, "record h1; open h2; failover; record h2; reread h2 = reset"),
     "redact-again": Trace(3, "redact h1 0; redact h2 0 2 = redacted; open h1; record h1 = recorded"),
     "redact-off-path": Trace(
         3, "undo h1; redact h1 2 = redacted; repeat h1 = pathmoved; open h1; repeat h1 = recorded"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from offturn.store.replies import Busy, Finished, Limited, Recorded, Refused, Reply, Undone
+from offturn.store.replies import Busy, Claim, Finished, Limited, Recorded, Refused, Reply, Undone
 
 
 def plain(reply: Reply | bool) -> Reply | bool:
@@ -13,6 +13,8 @@ def plain(reply: Reply | bool) -> Reply | bool:
         return replace(reply, unattended=False, at=0)
     if isinstance(reply, Undone):
         return replace(reply, at=0)
+    if isinstance(reply, Claim):
+        return replace(reply, waited_ms=0)
     return replace(reply, remaining_ms=0) if isinstance(reply, Busy | Limited) else reply
 
 

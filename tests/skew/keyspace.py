@@ -63,6 +63,10 @@ async def _string(redis: Any, name: bytes) -> Any:
     return shown(await redis.get(name))
 
 
+async def _set(redis: Any, name: bytes) -> Any:
+    return sorted((shown(member) for member in await redis.smembers(name)), key=str)
+
+
 async def _zset(redis: Any, name: bytes) -> Any:
     return [[shown(member), score] for member, score in await redis.zrange(name, 0, -1, withscores=True)]
 
@@ -76,6 +80,7 @@ READ: dict[str, Callable[..., Any]] = {
     "hash": _hash,
     "list": _list,
     "string": _string,
+    "set": _set,
     "zset": _zset,
     "stream": _stream,
 }
@@ -93,6 +98,10 @@ async def _put_string(redis: Any, name: str, value: Any) -> None:
     await redis.set(name, data(value))
 
 
+async def _put_set(redis: Any, name: str, value: Any) -> None:
+    await redis.sadd(name, *map(data, value))
+
+
 async def _put_zset(redis: Any, name: str, value: Any) -> None:
     await redis.zadd(name, {data(member): score for member, score in value})
 
@@ -106,6 +115,7 @@ WRITE: dict[str, Callable[..., Any]] = {
     "hash": _put_hash,
     "list": _put_list,
     "string": _put_string,
+    "set": _put_set,
     "zset": _put_zset,
     "stream": _put_stream,
 }

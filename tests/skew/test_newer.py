@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zlib
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +12,14 @@ import pytest
 from redis.asyncio import Redis
 
 from offturn import Compacted, CompactionClient, Failed, UnknownVersion
+from offturn.store.entries import dumps
+from offturn.store.records import PACKED, fields_of
+from offturn.store.scripts import NAMES, Scripts, texts
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
 from offturn_config.keys import SessionKey
+from offturn_worker.archive.keeping import Kept
+from tests.integration.archived import keeper_at
 from tests.integration.host import assert_sendable
 from tests.skew.keyspace import dump
 from tests.skew.record_dumps import handle, talk
@@ -50,7 +57,9 @@ async def enrich(redis: Any) -> None:
     config = with_fields(with_fields(config, "policy"), "policy", "trigger")
     await redis.hset(META, "config", config)
     header, _, record = (await redis.get(KEY.key("gen:1"))).partition(b"\n")
-    record = with_fields(with_fields(record), "spent")
+    record = with_fields(with_fields(dumps(fields_of(record))), "spent")
+    inner = b64encode(zlib.compress(record)).decode()
+    record = with_fields(dumps({"v": PACKED, "z": inner}))
     await redis.set(KEY.key("gen:1"), with_fields(header) + b"\n" + record)
     for index in range(await redis.llen(LOG)):
         chain, at, envelope = (await redis.lindex(LOG, index)).split(b" ", 2)
@@ -83,7 +92,7 @@ async def test_unknown_fields_of_this_major_are_passed_over_and_kept(written: An
 
 
 async def of_meta(redis: Any) -> None:
-    await redis.hset(META, "v", "2")
+    await redis.hset(META, "v", "3")
 
 
 async def of_config(redis: Any) -> None:
@@ -92,13 +101,13 @@ async def of_config(redis: Any) -> None:
 
 
 async def of_a_message(redis: Any) -> None:
-    item = await redis.lindex(LOG, 3)
-    await redis.lset(LOG, 3, item.replace(b'{"v":1', b'{"v":2', 1))
+    item = await redis.lindex(LOG, -1)  # what a view does not show it does not read
+    await redis.lset(LOG, -1, item.replace(b'{"v":2', b'{"v":3', 1))
 
 
 async def of_a_generation(redis: Any) -> None:
     stored = await redis.get(KEY.key("gen:1"))
-    await redis.set(KEY.key("gen:1"), stored.replace(b'"v":1', b'"v":2', 1))
+    await redis.set(KEY.key("gen:1"), stored.replace(b'"v":2', b'"v":3', 1))
 
 
 MAJORS = [of_meta, of_config, of_a_message, of_a_generation]
@@ -140,3 +149,21 @@ async def test_a_worker_of_another_major_leaves_it_due_however_often(
         meta = await store.meta(KEY)
         assert meta is not None
         assert not meta.leased
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_release_without_an_archive_leaves_what_is_archived_alone(name: str, written: Any) -> None:
+    """Its scripts know one major only: they answer before they read their arguments."""
+    await written.delete("offturn:{s00}:due")
+    keeper = keeper_at(written, "memory://skew")
+    assert isinstance(await keeper.archive(KEY), Kept)
+    before, ours = await dump(written), "if s.v == 'archived' then return"
+    assert ours in texts()[name]
+    store = SessionStore(written)
+    store._scripts = Scripts(written, {name: texts()[name].replace(ours, "if false then return")})
+
+    with pytest.raises(UnknownVersion, match="upgrade"):
+        await store._run(name, KEY, {"incarnation": 1})
+
+    assert await dump(written) == before
+    assert await store.sessions(KEY.tenant) == []

@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from offturn_config.errors import InvalidSetting
+from offturn_worker.fleet import Fleet
 from offturn_worker.metrics import CONTENT_TYPE, Metrics
 from offturn_worker.pulse import Pulse
 
@@ -26,11 +27,14 @@ PING_SECONDS = 1.0
 class Health:
     """Answers for one worker process. `servers` are pinged for readiness only."""
 
-    def __init__(self, pulse: Pulse, servers: Sequence[Redis], draining: Callable[[], bool], metrics: Metrics) -> None:
+    def __init__(
+        self, pulse: Pulse, servers: Sequence[Redis], draining: Callable[[], bool], metrics: Metrics, fleet: Fleet
+    ) -> None:
         self._pulse = pulse
         self._servers = servers
         self._draining = draining
         self._metrics = metrics
+        self._fleet = fleet
 
     async def livez(self, _request: web.Request) -> web.Response:
         """200 while the loops come round, whatever Redis does; a draining worker is alive."""
@@ -44,10 +48,11 @@ class Health:
         return _answer(all(answers) and not self._draining(), {"redis": all(answers), "draining": self._draining()})
 
     async def metrics(self, _request: web.Request) -> web.Response:
-        """What was counted since the process started."""
+        """What was counted since the process started, and how the fleet is as far as the servers answer."""
         from aiohttp import web
 
-        return web.Response(body=self._metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+        fleet = await self._fleet.text()
+        return web.Response(body=self._metrics.text() + fleet, headers={"Content-Type": CONTENT_TYPE})
 
     @asynccontextmanager
     async def served(self, host: str, port: int) -> AsyncIterator[int | None]:

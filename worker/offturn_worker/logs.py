@@ -21,6 +21,9 @@ from structlog.types import EventDict, Processor, WrappedLogger
 QUIET = ("arq", "aiohttp.access", "httpx", "httpcore", "httpx2", "anthropic", "openai")
 """Libraries whose INFO and DEBUG lines hold arguments, results or bodies."""
 
+MUTE = ("python_multipart",)
+"""Libraries whose warnings quote what they were given to read."""
+
 FRAMES = 4
 
 
@@ -58,6 +61,8 @@ def configure_logging(
     root.setLevel(level.upper())
     for library in QUIET:
         logging.getLogger(library).setLevel(logging.WARNING)
+    for library in MUTE:
+        logging.getLogger(library).setLevel(logging.CRITICAL)
 
 
 def described(error: BaseException) -> dict[str, object]:

@@ -3,8 +3,9 @@
 While a server is away no lease can be renewed. When it is back, the worker that still holds a session must be heard
 before another one claims it, else a finished summary is thrown away and paid for twice.
 
-A write is tried four times in half a lease, so an outage that outlasts a lease is never missed: also that of a server
-that is full, read-only or frozen, and also while this worker asks for nothing else.
+A write is tried four times in a lease, so an outage that outlasts a lease is never missed: also that of a server that is
+full, read-only or frozen, and also while this worker asks for nothing else. While a server is away it is tried twice as
+often: then somebody waits.
 """
 
 from __future__ import annotations
@@ -38,11 +39,21 @@ def is_outage(error: BaseException) -> bool:
 
 
 class Watch:
-    """Over the servers by name. `run` must be running for `ready` to come back after an outage."""
+    """Over the servers by name. `run` must be running for `ready` to come back after an outage.
 
-    def __init__(self, servers: Mapping[str, Redis], *, lease_ms: int) -> None:
+    `met` is told of every error that is met, outage or not.
+    """
+
+    def __init__(
+        self,
+        servers: Mapping[str, Redis],
+        *,
+        lease_ms: int,
+        met: Callable[[str, BaseException], None] = lambda *_: None,
+    ) -> None:
         self._servers = servers
         self._lease = lease_ms / 1000
+        self._met = met
         self._lost: set[str] = set()
         self._ready_at = 0.0
 
@@ -51,8 +62,11 @@ class Watch:
         """Jobs may start: every server takes writes, and has done so for a lease."""
         return not self._lost and time.monotonic() >= self._ready_at
 
-    def lose(self, name: str, error: BaseException) -> None:
-        """Somebody met an outage of that server."""
+    def meet(self, name: str, error: BaseException) -> None:
+        """Somebody met an error of that server."""
+        self._met(name, error)
+        if not is_outage(error):
+            return
         if name not in self._lost:
             log.warning("server_lost", server=name, error=type(error).__name__)
         self._lost.add(name)
@@ -64,7 +78,7 @@ class Watch:
     async def _watch(self, name: str, redis: Redis) -> None:
         while True:
             await self.look(name, redis)
-            await asyncio.sleep(self._lease / 8)
+            await asyncio.sleep(self._lease / (8 if name in self._lost else 4))
 
     async def look(self, name: str, redis: Redis) -> None:
         """Try one write. A server that refuses it for good (permissions) answers, too."""
@@ -74,8 +88,8 @@ class Watch:
                 async with asyncio.timeout(max(LEAST_ANSWER_SECONDS, self._lease / 4)):
                     await execute("SET", probe(), "", "PX", round(self._lease * 1000))
         except OffturnError as error:
+            self.meet(name, error)
             if error.retryable:
-                self.lose(name, error)
                 return
         if name in self._lost:
             self._lost.discard(name)

@@ -1,16 +1,22 @@
 """arq's worker, with the traps of arq 0.28 closed; see docs/adr for why it is the executor and never the truth.
 
-What differs from arq's own: it outlives Redis, its lock on a job lasts one lease and not one job timeout, it keeps no
-results, takes no signals, starts no job it already runs, and drops the entries it cannot read.
+What differs from arq's own: it outlives Redis, takes jobs in one step (`take.lua`) and not in five a job, its lock on a
+job lasts one lease and not one job timeout, it keeps no results, takes no signals, starts no job it already runs, and
+drops the entries it cannot read.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from importlib.resources import files
+from itertools import count
 
 import structlog
 from arq.connections import ArqRedis
+from arq.constants import in_progress_key_prefix
 from arq.worker import Worker, func
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -22,10 +28,15 @@ from offturn_config.settings import WorkerSettings
 from offturn_worker.jobs import Compact, compact_session
 from offturn_worker.logs import described
 from offturn_worker.outage import Watch, is_outage
+from offturn_worker.process import COMPUTING
+from offturn_worker.slots import Place
 from offturn_worker.wake import Wake
 
 READ_MARGIN = 100
 """Ids read at a look beyond all that may run: running jobs stay in front of the queue, and hide what is behind them."""
+
+FINISHING = COMPUTING
+"""Jobs beyond those that have a slot: more of them would wait for a thread, each with its session in memory."""
 
 MAX_TRIES = 1_000_000
 """arq counts every start, restarts by a deployment included, and drops the job after the last; attempts are the
@@ -34,7 +45,10 @@ store's to count."""
 NO_DEADLINE = 365 * 24 * 3600
 """Seconds. The recipe ends a job that does not get on; arq's one clock over all of a job would cut a long one."""
 
-HEALTH_SECONDS = 10
+EMPTY_SECONDS = 5.0
+"""Between two looks at an empty queue while rings are heard: only a lost ring is found by them, and by the sweep sooner."""
+
+HEALTH_SECONDS = 10.0
 LOOK_SECONDS = 30
 """A look at the queue that takes longer is given up: a silent Redis must not look like a dead worker."""
 
@@ -71,8 +85,7 @@ class Poller(Worker):
             job_timeout=NO_DEADLINE,
             keep_result=0,  # of the worker too: jobs that fail before their start use this one
             poll_delay=settings.poll_seconds,
-            queue_read_limit=settings.max_workers * settings.max_jobs + READ_MARGIN,
-            health_check_interval=HEALTH_SECONDS,
+            queue_read_limit=settings.max_workers * (settings.max_jobs + FINISHING) + READ_MARGIN,
             health_check_key=polling(settings.worker_id),  # arq's is shared, and deleted by the first to stop
             allow_abort_jobs=False,
             job_serializer=dumps,
@@ -85,25 +98,25 @@ class Poller(Worker):
         self._watch = watch
         self._wake = wake
         self._beat = beat
+        self._take = redis.register_script(files("offturn_worker").joinpath("take.lua").read_text(encoding="utf-8"))
+        self._slots, self._numbers = asyncio.Semaphore(settings.max_jobs), count(1)
+        self._queued = 1  # ids seen at the last look
+        self._told = -HEALTH_SECONDS
+        self.looked = asyncio.Event()
+        """Set after the first look."""
         self._failing = False
 
     async def main(self) -> None:
         """Until cancelled. Unlike arq's it asks nothing of Redis first, so it may start during an outage."""
         while True:
             await self._poll_iteration()
-            await self._wake.wait(self.poll_delay_s)
+            await self._wake.wait(self._rest)
 
-    async def start_jobs(self, job_ids: list[bytes]) -> None:
-        """A job whose lock this process lost is not started a second time beside itself.
-
-        What no ring leaves, and arq cannot read or never runs, goes: ids that are no text, and times up to zero.
-        """
-        if job_ids:
-            await self.pool.zremrangebyscore(self.queue_name, "-inf", 0)
-        if strange := [name for name in job_ids if not _is_text(name)]:
-            log.warning("jobs_dropped", count=len(strange))
-            await self.pool.zrem(self.queue_name, *strange)
-        await super().start_jobs([name for name in job_ids if _is_text(name) and name.decode() not in self.tasks])
+    @property
+    def _rest(self) -> float:
+        """Seconds to the next look. An empty queue gets no job without a ring; in any other a lock may run out."""
+        heard = self._wake.hears and not self._queued
+        return max(self.poll_delay_s, EMPTY_SECONDS) if heard else self.poll_delay_s
 
     async def run_job(self, job_id: str, score: int) -> None:
         """A job that arq itself stumbles over is dropped: its error would end the worker, and the next one. The sweep
@@ -134,40 +147,73 @@ class Poller(Worker):
         return len(late)
 
     async def _poll_iteration(self) -> None:
-        self.allow_pick_jobs = self._watch.ready
         try:
             async with asyncio.timeout(LOOK_SECONDS):
-                await super()._poll_iteration()
+                await self._look()
         except (RedisError, OSError) as error:
             await self._failed(error)
         else:
             self._failing = False
+        self.looked.set()
         self._beat()
+
+    async def _look(self) -> None:
+        for name, task in list(self.tasks.items()):
+            if task.done():
+                del self.tasks[name]
+                task.result()  # raises what arq's books met
+        if not self._watch.ready:
+            self._queued = 1  # for all that is known: what is rung for now has to wait
+        while self._watch.ready and len(self.tasks) < self.max_jobs + FINISHING and not self._slots.locked():
+            await self._slots.acquire()  # at once
+            if not await self._take_job() or self._queued <= len(self.tasks):
+                break
+        await self._tell()
+
+    async def _tell(self) -> None:
+        """Say now and then that this worker looks; arq's own word is forgotten before a quiet worker looks again."""
+        if time.monotonic() - self._told >= HEALTH_SECONDS:
+            lasts = HEALTH_SECONDS + 2 * max(self.poll_delay_s, EMPTY_SECONDS)
+            await self.pool.set(self.health_check_key, "", px=round(1000 * lasts))
+            self._told = time.monotonic()
+
+    async def _take_job(self) -> bool:
+        """Take one that waits into the slot that was acquired, and start it. A job whose lock this process lost is not started
+        a second time beside itself. An id that is no text, which no ring leaves and arq cannot read, goes.
+        """
+        lock_ms = int(self.in_progress_timeout_s * 1000)
+        given: list[str | int] = [in_progress_key_prefix, lock_ms, self.queue_read_limit, *self.tasks]
+        with ExitStack() as unused:
+            unused.callback(self._slots.release)
+            self._queued, *taken = await self._take(keys=[self.queue_name], args=given)
+            if not taken:
+                return False
+            name, score = taken
+            try:
+                job_id = name.decode()
+            except UnicodeDecodeError:
+                log.warning("job_dropped", error="its id is no text")
+                await self.pool.zrem(self.queue_name, name)
+                await self.pool.delete(in_progress_key_prefix.encode() + name)
+                return True
+            unused.pop_all()
+        self._start(job_id, int(float(score)))
+        return True
+
+    def _start(self, job_id: str, score: int) -> None:
+        place = Place(self._slots, next(self._numbers), self._wake.rouse)  # a free slot takes the next job at once
+
+        def ended(_: object) -> None:
+            place.leave()
+            self._wake.rouse()
+
+        task = self.loop.create_task(self.run_job(job_id, score), context=place.variables)
+        task.add_done_callback(ended)
+        self.tasks[job_id] = task
 
     async def _failed(self, error: BaseException) -> None:
         if not self._failing:
             log.warning("look_failed", error=type(error).__name__)
-        self._failing = True
-        if is_outage(error):
-            self._watch.lose("queue", error)
+        self._failing, self._queued = True, 1
+        self._watch.meet("queue", error)
         await asyncio.sleep(self.poll_delay_s)
-        self._return_slots()
-
-    def _release_sem_dec_counter_on_complete(self) -> None:
-        """A free slot takes the next job at once."""
-        super()._release_sem_dec_counter_on_complete()
-        self._wake.rouse()
-
-    def _return_slots(self) -> None:
-        """arq leaks the slot of a job whose lock it was taking when the connection broke."""
-        running = sum(not task.done() for task in self.tasks.values())
-        while self.job_counter > running:
-            self._release_sem_dec_counter_on_complete()
-
-
-def _is_text(name: bytes) -> bool:
-    try:
-        name.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

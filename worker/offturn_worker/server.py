@@ -44,13 +44,15 @@ async def refuse_cluster(redis: Redis, url: str, setting: str) -> None:
 
 
 async def warn_of_settings(redis: Redis) -> None:
-    """Log what loses data or delays jobs: eviction, no append-only file, a clock apart from ours."""
+    """Log what loses data or misleads: eviction, no append-only file, a clock apart from ours."""
     if (policy := await _config(redis, "maxmemory-policy")) not in (None, "noeviction"):
         log.warning("server_evicts", maxmemory_policy=policy, remedy="set maxmemory-policy noeviction")
     if await _config(redis, "appendonly") == "no":
         log.warning("server_forgets", appendonly="no", remedy="set appendonly yes")
     if abs(skew := await _skew_ms(redis)) > LARGEST_SKEW_MS:
-        log.warning("clock_skew", ms=skew, remedy="synchronise the clocks: arq starts a job by the worker's")
+        log.warning(
+            "clock_skew", ms=skew, remedy="synchronise the clocks: logs and traces tell another time than the store"
+        )
 
 
 async def _skew_ms(redis: Redis) -> int:

@@ -51,6 +51,19 @@ def build_for_worker(settings: WorkerSettings) -> AnySummarizer:
     return Route(ready)
 
 
+def load(summarizer: AnySummarizer) -> None:
+    """Load the SDK of the model that is asked first, in a thread, so that the first job does not wait for it. Never raises:
+    the call itself meets what is wrong, and tells it.
+    """
+    first = summarizer.entries[0] if isinstance(summarizer, Route) else summarizer
+    if not isinstance(first, Model):
+        return
+    try:
+        first.load()
+    except Exception as error:  # noqa: BLE001 - whatever a package does while it is imported
+        log.warning("summarizer_not_loaded", summarizer=first.model, error=type(error).__name__)
+
+
 def entries(settings: WorkerSettings) -> Iterator[tuple[str, Model | InvalidSetting]]:
     """Each entry of the route with its name to show, or what is wrong with it. Nothing for a setting that names none."""
     for name in names_of(settings.summarizer):

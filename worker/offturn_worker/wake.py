@@ -25,13 +25,18 @@ log = structlog.get_logger(__name__)
 
 
 class Wake:
-    """Sets an event for every ring. `redis` is the queue's."""
+    """Sets an event for every ring. `redis` is the queue's; `rung` is called for each that is heard."""
 
-    def __init__(self, redis: Redis, silence: float = SILENCE_SECONDS) -> None:
+    def __init__(
+        self, redis: Redis, silence: float = SILENCE_SECONDS, *, rung: Callable[[], None] = lambda: None
+    ) -> None:
         self._redis = redis
         self._silence = silence
+        self._rung = rung
         self._event = asyncio.Event()
         self._lost = False
+        self.hears = False
+        """Is there a subscription, as far as is known?"""
 
     def rouse(self) -> None:
         """Look now, not later."""
@@ -50,6 +55,7 @@ class Wake:
             try:
                 await self._listen()
             except (RedisError, OSError) as error:
+                self.hears = False
                 if not self._lost:
                     log.warning("wake_lost", error=type(error).__name__)
                 self._lost = True
@@ -70,5 +76,7 @@ class Wake:
                     await ask()
                 asked = heard is None
                 if heard and heard["type"] in ("subscribe", "message"):  # what was rung before the subscription, too
-                    self._lost = False
+                    self._lost, self.hears = False, True
                     self.rouse()
+                    if heard["type"] == "message":
+                        self._rung()

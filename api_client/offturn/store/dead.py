@@ -43,13 +43,13 @@ def counted(ends: Iterable[End]) -> str:
 class DeadLetters(Scripted):
     """The part of the store that tells what is parked."""
 
-    async def dead_letters(self, tenant: str, limit: int = 1_000) -> list[DeadLetter]:
-        """Parked sessions of a tenant, longest first; what names no session, or does not say why, is passed."""
+    async def dead_letters(self, tenant: str | None, limit: int = 1_000) -> list[DeadLetter]:
+        """Parked sessions of a tenant (None: of all), longest first; what names no session, or does not say why, is passed."""
         found: list[DeadLetter] = []
         cursor = 0
         while True:
             cursor, page = await self._command(
-                "HSCAN", keys.dead(self._shard), cursor, "MATCH", f"{tenant}:*", "COUNT", PAGE
+                "HSCAN", keys.dead(self._shard), cursor, "MATCH", f"{tenant or '*'}:*", "COUNT", PAGE
             )
             found += [letter for member, value in page.items() if (letter := _letter(member, value))]
             if not cursor or len(found) >= limit:

@@ -2,8 +2,10 @@
 
 OffturnError
 ├── StoreUnavailable   no connection, no answer in time, or a server that cannot write now; retryable
+│   ├── Archived       the session is in the archive, and was not brought back within the call; call again
 │   └── NotConfirmed   what was deleted is gone from the primary, and may still be on a replica; call again
 ├── StoreFull          the server is at its memory limit; retryable once there is room
+│   ├── TenantFull     the tenant's sessions are at their quota, bytes or number; retryable once there is room
 │   └── SessionFull    the session is at its own limit; not retryable
 ├── StoreFault         the server refused a command for another reason (permissions, a bug): its error code, no content;
 │                      or what it holds is incomplete or damaged
@@ -11,9 +13,6 @@ OffturnError
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from redis import exceptions
 
@@ -35,10 +34,18 @@ class NotConfirmed(StoreUnavailable):
     """A purge or redact is done on the primary, and a replica has not said that it has it."""
 
 
+class Archived(StoreUnavailable):
+    """The session is in the archive. A worker brings it back; the call that found it there did nothing."""
+
+
 class StoreFull(OffturnError):
     """The store is at its memory limit; nothing was written."""
 
     retryable = True
+
+
+class TenantFull(StoreFull):
+    """The tenant is at a quota its operator has set; nothing was written."""
 
 
 class SessionFull(StoreFull):
@@ -63,32 +70,44 @@ class UnknownVersion(OffturnError):
     """A record of an unknown major version: another release wrote it. It is left as it is."""
 
 
-@contextmanager
-def mapped() -> Iterator[None]:
+class mapped:  # noqa: N801 -- used as `contextmanager` would be, which costs every command more
     """Errors of the Redis client as errors of this store.
 
     The server's texts may quote arguments, so only its error code goes on.
     """
-    try:
-        yield
-    except (exceptions.AuthenticationError, exceptions.AuthorizationError) as error:
-        raise StoreFault(f"the store refused the credentials ({type(error).__name__})") from None
-    except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
-        raise StoreUnavailable(f"the store does not answer ({type(error).__name__})") from None
-    except exceptions.RedisError as error:
-        raise _refusal(error) from None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, exceptions.AuthenticationError | exceptions.AuthorizationError):
+            raise StoreFault(f"the store refused the credentials ({type(error).__name__})") from None
+        if isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError | OSError):
+            raise StoreUnavailable(f"the store does not answer ({type(error).__name__})") from None
+        if isinstance(error, exceptions.RedisError):
+            raise _refusal(error) from None
 
 
 RESTORE = "restore the store, or purge the session"
 
 
-@contextmanager
-def readable(what: str, remedy: str = RESTORE) -> Iterator[None]:
+class readable:  # noqa: N801 -- as `mapped`; a log is read entry by entry
     """What reads like nothing that any release writes, as an error of this store. What stands there is not in it."""
-    try:
-        yield
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise StoreFault(f"{what} cannot be read: it is damaged, or another program wrote over it; {remedy}") from None
+
+    __slots__ = ("_remedy", "_what")
+
+    def __init__(self, what: str, remedy: str = RESTORE) -> None:
+        self._what = what
+        self._remedy = remedy
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ValueError | LookupError | TypeError | AttributeError):
+            raise StoreFault(
+                f"{self._what} cannot be read: it is damaged, or another program wrote over it; {self._remedy}"
+            ) from None
 
 
 def _refusal(error: exceptions.RedisError) -> OffturnError:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
-from offturn.store.entries import NewEntry, Tombstone, data_of, dumps, text_of
-from offturn.store.errors import NotConfirmed, StoreFault
+import orjson
+
+from offturn.copying import made
+from offturn.store.entries import NewEntry, Tombstone, dumps, text_of
+from offturn.store.errors import Archived, NotConfirmed, StoreFault, readable
 from offturn.store.replies import (
     AdoptReply,
     ConfigureReply,
     Gone,
     MendReply,
     PurgeReply,
+    Recorded,
     RecordReply,
     RedactReply,
     Requested,
@@ -20,11 +24,16 @@ from offturn.store.replies import (
     SteerReply,
     UndoReply,
 )
-from offturn.store.scripted import Scripted, header_of
-from offturn.store.state import Bounds, Pace
+from offturn.store.scripted import header_of, reply_of
+from offturn.store.state import Bounds, Pace, ranges_of, revision_of
+from offturn.store.stubs import Stubs
 from offturn_config.keys import SessionKey
+from offturn_engine.ledger.phases import LONGEST_WHY
 from offturn_engine.ranges import Ranges
+from offturn_engine.tools import one_line
+from offturn_engine.triggers import Requirement
 
+REQUIREMENTS: tuple[Requirement, ...] = ("none", "soft", "hard")  # as numbers, in the answer to a record
 NOT_CONFIRMED = (
     "done on the primary, and {} of {} replicas did not confirm it within {} s: what was deleted may come back with a "
     "failover; make the same call again until it returns"
@@ -35,7 +44,7 @@ NOT_ASKED = (
 )
 
 
-class HostScripts(Scripted):
+class HostScripts(Stubs):
     """Appends, requests, and what moves, steers or ends a session."""
 
     async def record(
@@ -49,14 +58,15 @@ class HostScripts(Scripted):
         entries: Sequence[NewEntry],
         redactions: int = 0,
         expect: int | None = None,
-        config: str = "{}",
+        config: str | None = "{}",
         limits: Bounds | None = None,
         calibration: str | None = None,
         thresholds: tuple[int, int, int] | None = None,
         pace: Pace | None = None,
         usage: str | None = None,
     ) -> RecordReply:
-        """Append entries, once per `op`. A first record creates the session and stores `config` and `limits` by value.
+        """Append entries, once per `op`. A first record creates the session and stores `config` and `limits` by value;
+        None: of a caller with messages in its log, which therefore exists.
 
         `tail_length`, `tail_chain`: what the caller knows to be acknowledged, and `redactions` when it read that.
         `limits`: see Bounds. `thresholds`: soft, hard, growth in
@@ -77,15 +87,19 @@ class HostScripts(Scripted):
             "pace": pace,
             "usage": usage,
         }
-        return cast(
-            "RecordReply", await self._reply("record", key, args, [data_of(entry.envelope) for entry in entries])
-        )
+        # The client copies bytes once more with each argument behind them, and a view not at all.
+        found = await self._run("record", key, args, [memoryview(entry.envelope) for entry in entries])
+        if not isinstance(found, list):
+            return cast("RecordReply", reply_of(found))
+        with readable(f"a kept reply of session {key.session!r}"):
+            return recorded_of(found)
 
     async def request(
         self, key: SessionKey, *, op: str, incarnation: int, reason: str, focus: str = "", note: str = ""
     ) -> Requested | Gone:
         """Ask for a compaction whatever the pressure, once per `op`. The caller rings the doorbell."""
         args = {"op": op, "incarnation": incarnation, "reason": reason, "focus": focus, "note": note}
+        args["brief"] = one_line(note, LONGEST_WHY)
         return cast("Requested | Gone", await self._reply("request", key, args))
 
     async def adopt(self, key: SessionKey, *, incarnation: int, length: int, nonce: str) -> AdoptReply:
@@ -144,7 +158,7 @@ class HostScripts(Scripted):
             "entries": [header_of(entry) for entry in entries],
             **({} if config is None else {"config": config}),
         }
-        return cast("UndoReply", await self._reply("undo", key, args, [data_of(entry.envelope) for entry in entries]))
+        return cast("UndoReply", await self._reply("undo", key, args, [entry.envelope for entry in entries]))
 
     async def configure(
         self,
@@ -167,17 +181,25 @@ class HostScripts(Scripted):
         more = {"limits": limits, "pace": pace, "calibration": calibration}
         return cast("ConfigureReply", await self._reply("configure", key, {**args, **more}))
 
-    async def cancel(self, key: SessionKey, *, op: str, incarnation: int) -> SteerReply:
-        """Withdraw open requests, once per `op`; running jobs become stale."""
-        return cast("SteerReply", await self._reply("cancel", key, {"op": op, "incarnation": incarnation}))
+    async def cancel(self, key: SessionKey, *, op: str, incarnation: int, hold: bool = False) -> SteerReply:
+        """Withdraw open requests, once per `op`; running jobs become stale.
+
+        hold: no automatic compaction either until the path has grown, at the hard level until the next message.
+        """
+        args = {"op": op, "incarnation": incarnation, "hold": hold or None}
+        return cast("SteerReply", await self._reply("cancel", key, args))
 
     async def unblock(self, key: SessionKey, *, op: str, incarnation: int) -> SteerReply:
         """Take a parked session out of its place, once per `op`."""
         return cast("SteerReply", await self._reply("unblock", key, {"op": op, "incarnation": incarnation}))
 
     async def purge(self, key: SessionKey, *, incarnation: int) -> PurgeReply:
-        """Remove everything of this life of the session but its number; again, it answers the same."""
-        return cast("PurgeReply", await self._reply("purge", key, {"incarnation": incarnation}))
+        """Remove everything of this life of the session but its number, in the archive too; again, it answers the same."""
+        try:
+            reply = await self._reply("purge", key, {"incarnation": incarnation}, bring=False)
+        except Archived:
+            return await self.purge_archived(key, incarnation=incarnation)
+        return cast("PurgeReply", reply)
 
     async def confirm(self, key: SessionKey, *, replicas: int, seconds: float) -> None:
         """Wait until all replicas have what the server has written; `replicas` as a purge or redact answered.
@@ -231,6 +253,34 @@ class HostScripts(Scripted):
             "reason": reason,
             "salt": salt,
         }
-        return cast(
-            "RedactReply", await self._reply("redact", key, args, [data_of(one.envelope) for one in tombstones])
-        )
+        return cast("RedactReply", await self._reply("redact", key, args, [one.envelope for one in tombstones]))
+
+
+def recorded_of(found: Sequence[Any]) -> Recorded:
+    """The answer to a record: what is kept of it, the chain hash, unattended. `blocked` and seqs only where they tell more."""
+    text, chain, unattended = found
+    at, (incarnation, first, length, path, path_tokens, pressure, flags, *rest) = orjson.loads(text)
+    request_no, current, adopted, revision, epoch, *more = rest
+    return made(
+        Recorded,
+        incarnation=incarnation,
+        first_seq=first,
+        last_seq=length - 1,
+        seqs=tuple(more[1] or ()) if len(more) > 1 else tuple(range(first, length)),
+        length=length,
+        chain=chain.decode(),
+        path=ranges_of(path),
+        path_tokens=path_tokens,
+        pressure=pressure,
+        requirement=REQUIREMENTS[flags & 3],
+        due=bool(flags & 4),
+        ring=bool(flags & 8),
+        request_no=request_no,
+        current=current,
+        adopted=adopted,
+        revision=revision_of(revision),
+        epoch=epoch,
+        unattended=bool(unattended),
+        blocked=more[0] if more else "",
+        at=at,
+    )

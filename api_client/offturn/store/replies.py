@@ -13,6 +13,7 @@ from offturn.store.state import GenInfo as GenInfo
 from offturn.store.state import Meta as Meta
 from offturn.store.state import Revision, ranges_of, revision_of
 from offturn.store.state import Snapshot as Snapshot
+from offturn_engine.compaction import PhaseEnd
 from offturn_engine.ranges import Ranges
 from offturn_engine.triggers import Requirement
 
@@ -20,6 +21,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "revision": revision_of,
     "path": ranges_of,
     "seqs": lambda seqs: tuple(seqs or ()),
+    "phases": lambda phases: tuple(PhaseEnd(seq=one["seq"], note=one["note"]) for one in phases or ()),
 }
 """Fields that are not what JSON makes of them; an empty list comes as an object."""
 
@@ -39,7 +41,7 @@ class Gone(Reply):
     """The caller's incarnation is not the live one. Nothing was written."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: see `copying`
 class Recorded(Reply):
     """Appended, once. `seqs` are the places of the entries given, in their order, also of those whose id was known.
 
@@ -112,11 +114,15 @@ class Unexpected(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overfull(Reply):
-    """The log holds `bytes` of its `quota`; `more` do not fit. Nothing was written."""
+    """The log holds `bytes` of its `quota`; `more` do not fit. Nothing was written.
+
+    of: whose: the session's, or `tenant-bytes`, those of all logs of the tenant, or `tenant-sessions`, which are no bytes.
+    """
 
     bytes: int
     more: int
     quota: int
+    of: Literal["session", "tenant-bytes", "tenant-sessions"] = "session"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +135,11 @@ class Requested(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(Reply):
-    """A worker's hold on a session: fence and token together. `focus` and `note` are the open request's, if there is one."""
+    """A worker's hold on a session: fence and token together. `focus` and `note` are the open request's, if there is one.
+    `phases`: ends of phases that no generation tells of, oldest first, each at the last seq that the log had then.
+
+    `waited_ms`: since it was due, or since the lease of the worker before ended; `died`: that one did not release it.
+    """
 
     incarnation: int
     epoch: str
@@ -142,6 +152,9 @@ class Claim(Reply):
     reason: str
     focus: str = field(repr=False)
     note: str = field(repr=False)
+    phases: tuple[PhaseEnd, ...] = field(repr=False, default=())
+    waited_ms: int = 0
+    died: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,6 +326,29 @@ class Redacted(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StillPacked(Reply):
+    """A message before `base` is packed: take packs apart first. Nothing was written."""
+
+    base: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed(Reply):
+    """What is before `base` is packed; the newest pack, with its chain hashes, holds `bytes` in `stored` bytes."""
+
+    base: int
+    bytes: int
+    stored: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpacked(Reply):
+    """What is before `base` is packed."""
+
+    base: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Confirming(Reply):
     """A write was made that changes nothing."""
 
@@ -330,39 +366,6 @@ UndoReply: TypeAlias = Undone | PathMoved | Overfull | Refused | Gone
 SteerReply: TypeAlias = Steered | Gone
 ConfigureReply: TypeAlias = Steered | PathMoved | Gone
 PurgeReply: TypeAlias = Purged | Gone
-RedactReply: TypeAlias = Redacted | PathMoved | Gone
-
-KINDS: Mapping[str, type[Reply]] = {
-    "gone": Gone,
-    "recorded": Recorded,
-    "behind": BehindLog,
-    "torn": Torn,
-    "duplicate": DuplicateId,
-    "orphan": OrphanResult,
-    "unexpected": Unexpected,
-    "full": Overfull,
-    "requested": Requested,
-    "claimed": Claim,
-    "idle": Idle,
-    "busy": Busy,
-    "parked": Parked,
-    "blocked": Blocked,
-    "limited": Limited,
-    "held": Held,
-    "lost": Lost,
-    "kept": Kept,
-    "outdated": Outdated,
-    "committed": Committed,
-    "refused": Refused,
-    "finished": Finished,
-    "adopted": Adopted,
-    "stale": Stale,
-    "mended": Mended,
-    "rolled-back": RolledBack,
-    "undone": Undone,
-    "moved": PathMoved,
-    "steered": Steered,
-    "purged": Purged,
-    "redacted": Redacted,
-    "confirming": Confirming,
-}
+RedactReply: TypeAlias = Redacted | PathMoved | StillPacked | Gone
+PackReply: TypeAlias = Packed | PathMoved | Torn | Gone
+UnpackReply: TypeAlias = Unpacked | PathMoved | Torn | Gone

@@ -70,7 +70,7 @@ class Sinks:
 
     async def take(self, *, limit: int, lease_ms: int) -> list[Note]:
         """At most `limit` sessions to tell of now, the oldest first; nobody else gets them while the lease runs."""
-        found = await self._scripts.run("sink_take", [self._notes], [str(lease_ms), str(limit)])
+        found = await self._scripts.run("sink_take", [self._notes], [str(lease_ms), str(limit), "0"])
         texts = [text_of(item) for item in found]
         return [
             Note(SessionKey.of_member(member), score) for member, score in zip(texts[::2], texts[1::2], strict=True)

@@ -11,10 +11,26 @@ from offturn.store.entries import LogEntry, text_of
 from offturn.store.errors import UnknownVersion
 from offturn_engine.ranges import Ranges
 
-VERSION = "1"
+READABLE = ("1", "2")
+"""Of a session's state; 2: some of its log is packed. A release refuses what it does not read."""
 
 Revision: TypeAlias = tuple[int, str]
 """Number and the writer's random id: after a failover the number alone may come twice."""
+
+
+Stamp: TypeAlias = tuple[bytes | None, ...]
+"""The values of `STAMPED`. As long as they are the same nothing that a host is shown has changed."""
+
+STAMPED = (b"epoch", b"revision", b"chain", b"updated", b"calibration", b"blocked")
+"""`epoch` is another one in each life and after each rewind, amend, redact, rollback and configure, `revision` after each
+commit and adoption, `chain` after each message. `updated` is a time in ms: what else may change in one of those counts by
+itself. A session that was purged or is in the archive has none of them."""
+
+
+def stamp_of(flat: Sequence[bytes]) -> Stamp:
+    """Of the meta hash as HGETALL's flat list."""
+    fields = dict(zip(flat[::2], flat[1::2], strict=True))
+    return tuple(fields.get(name) for name in STAMPED)
 
 
 def revision_of(text: str) -> Revision:
@@ -90,14 +106,17 @@ class End:
     worker: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: see `copying`
 class Meta:
     """A live session's state. Tokens are estimates; times are ms of Redis TIME.
 
+    `worker`: who claimed it last.
     `blocked`: the too-dense breaker's sentence for people, "" while it is closed.
     `doze`: when the silence has been long enough, 0 where nothing waits for that.
     `ttl`: ms without a write or a host's view after which the session ends; `quota`: of `log_bytes`; 0: none.
     `too_dense`: see Bounds; 0: as many as the store's scripts say.
+    `base`: messages before this seq are packed, which takes `saved` bytes less than `log_bytes`, the log as the host wrote
+    it. `packable`: the log's length when a release recorded last that reads packs.
     """
 
     incarnation: int
@@ -113,6 +132,7 @@ class Meta:
     generations: Mapping[int, GenInfo]
     fence: int
     token: str
+    worker: str
     leased_until: int
     leased: bool
     due: bool
@@ -143,6 +163,9 @@ class Meta:
     pace: Pace
     doze: int
     log_bytes: int
+    base: int
+    saved: int
+    packable: int
     created: int
     updated: int
     unattended: bool = False  # due for a while, and no worker was there
@@ -151,6 +174,11 @@ class Meta:
     def warnings(self) -> tuple[str, ...]:
         """What every host has to be told, as long as it holds."""
         return (self.blocked,) if self.blocked else ()
+
+    @property
+    def stored_bytes(self) -> int:
+        """What the log takes, packs and all."""
+        return self.log_bytes - self.saved
 
     @property
     def pressure(self) -> int:
@@ -167,7 +195,7 @@ class Meta:
         """The meta hash as HGETALL's flat list; None for no session or a tombstone. Raises UnknownVersion."""
         texts = [text_of(item) for item in flat]
         fields = dict(zip(texts[::2], texts[1::2], strict=True))
-        if fields.get("v", VERSION) != VERSION:
+        if fields.get("v", "1") not in READABLE:
             raise unknown(fields["v"])
         return _meta(fields, due, now_ms, unattended) if fields.get("alive") == "1" else None
 
@@ -177,9 +205,16 @@ def ends_of(values: Iterable[Mapping[str, Any]]) -> tuple[End, ...]:
     return tuple(End(kind=value["kind"], at=value["at"], worker=value["worker"]) for value in values)
 
 
+def is_readable(stored: bytes | None) -> bool:
+    """Is it a version of a session's state that this release reads? As the `v` of its hash."""
+    return stored in {version.encode() for version in READABLE}
+
+
 def unknown(version: str) -> UnknownVersion:
     """The error for a session another release wrote."""
-    return UnknownVersion(f"the session has version {version}, this release reads {VERSION}: upgrade offturn")
+    return UnknownVersion(
+        f"the session has version {version}, this release reads up to {READABLE[-1]}: upgrade offturn"
+    )
 
 
 _NUMBERS = (
@@ -208,6 +243,9 @@ _NUMBERS = (
     "too_dense",
     "doze",
     "log_bytes",
+    "base",
+    "saved",
+    "packable",
     "created",
     "updated",
 )
@@ -225,6 +263,7 @@ def _meta(fields: Mapping[str, str], due: bool, now_ms: int, unattended: bool) -
         chain=fields["chain"],
         generations={n: GenInfo.read(n, fields[f"g:{n}"]) for n in sorted(numbers)},
         token=fields.get("token", ""),
+        worker=fields.get("worker", ""),
         parked=fields.get("parked") == "1",
         blocked=fields.get("blocked", ""),
         ends=ends_of(json.loads(fields.get("ends") or "[]")),
@@ -255,6 +294,7 @@ class Snapshot:
     entries: tuple[LogEntry, ...]
     reset: bool
     more: bool
+    stamp: Stamp = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, cast
 
-from offturn.store.entries import data_of, dumps
+from offturn.store.entries import data_of
+from offturn.store.records import stored
 from offturn.store.replies import Claim, ClaimReply, CommitReply, FinishReply, Held, Kept
 from offturn.store.scripted import Scripted
 from offturn_config.keys import SessionKey
@@ -28,7 +30,7 @@ class WorkerScripts(Scripted):
     ) -> ClaimReply:
         """Take a due session. `token` is random, new at every call; `hourly`: automatic compactions it may have an hour."""
         args = {"token": token, "lease_ms": lease_ms, "max_attempts": max_attempts, "worker": worker, "hourly": hourly}
-        return cast("ClaimReply", await self._reply("claim", key, args))
+        return cast("ClaimReply", await self._reply("claim", key, args, bring=False))
 
     async def renew(self, key: SessionKey, *, claim: Claim, lease_ms: int) -> bool:
         """Extend the lease, expired or not; False: it is somebody else's now, or the job's epoch is over."""
@@ -70,10 +72,12 @@ class WorkerScripts(Scripted):
                 "tokens_after": compaction.tokens_after,
                 "at_tokens": at_tokens,
                 "seen": compaction.seen,
-                "told": compaction.seen if claim and (claim.focus or claim.note) else 0,
+                "told": compaction.seen if claim and _words(claim) else 0,
             },
         }
-        return cast("CommitReply", await self._reply("commit", key, args, [dumps(compaction.model_dump())]))
+        # Of a long session this is a megabyte, which takes as long to compress as a loop may stand still.
+        record = await asyncio.to_thread(stored, compaction)
+        return cast("CommitReply", await self._reply("commit", key, args, [record]))
 
     async def finish(
         self,
@@ -106,7 +110,12 @@ class WorkerScripts(Scripted):
 
     async def unlist(self, key: SessionKey) -> None:
         """Take a session that expired out of the due set and the dead letters; a live one stays."""
-        await self._reply("unlist", key, {})
+        await self._reply("unlist", key, {}, bring=False)
+
+
+def _words(claim: Claim) -> bool:
+    """Is the summary told what the host said?"""
+    return bool(claim.focus or claim.note or any(phase.note for phase in claim.phases))
 
 
 def _held_by(claim: Claim) -> dict[str, Any]:

@@ -81,6 +81,7 @@ class Session(Wrapper[aio.Session]):
 
     view = blocking(aio.Session.view)
     mirror = blocking(aio.Session.mirror)
+    turn = blocking(aio.Session.turn)
     overflow = blocking(aio.Session.overflow)
     rollback = blocking(aio.Session.rollback)
     recall = blocking(aio.Session.recall)
@@ -88,6 +89,7 @@ class Session(Wrapper[aio.Session]):
     recall_tool = wrapped(aio.Session.recall_tool, RecallTool)
     explain = blocking(aio.Session.explain)
     status = blocking(aio.Session.status)
+    place = blocking(aio.Session.place)
     generations = blocking(aio.Session.generations)
     events = blocking(aio.Session.events)
     rewind = blocking(aio.Session.rewind)

@@ -29,7 +29,7 @@ def message_of(
     raw: RawMessage, places: Sequence[tuple[Place, Part]], role: Role, declared: Origin | None, estimate: Estimate
 ) -> Message:
     """The neutral message of what was read. `declared`: its origin as the host has it."""
-    parts = tuple(part for _, part in places)
+    parts = tuple([part for _, part in places])
     return Message(role=role, parts=parts, raw=raw, origin=origin_of(role, parts, declared), tokens=estimate(raw))
 
 
@@ -37,7 +37,7 @@ def origin_of(role: Role, parts: Sequence[Part], declared: Origin | None) -> Ori
     """Who made a message. What a host declares counts for the user role only, and never for tool results alone."""
     if role != "user":
         return role
-    if parts and all(isinstance(part, ToolResultPart) for part in parts):
+    if parts and isinstance(parts[0], ToolResultPart) and all(isinstance(part, ToolResultPart) for part in parts):
         return "tool"
     return declared or "human"
 

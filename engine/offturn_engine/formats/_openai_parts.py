@@ -61,13 +61,14 @@ def read(raw: RawMessage, index: int) -> Places:
 
 
 def _content(raw: RawMessage, field: Field, role: str) -> Places:
-    content, field = raw.get("content"), field["content"]
+    content = raw.get("content")
+    if isinstance(content, str):
+        return [(("content", None), TextPart(content))]
+    field = field["content"]
     if content is None:
         if role != "assistant":
             field.refuse(f"is missing: a {role} message needs a string or a list of parts")
         return []
-    if isinstance(content, str):
-        return [(("content", None), TextPart(content))]
     if not isinstance(content, list):
         field.refuse(f"must be a string or a list of parts, got {kind_of(content)}")
     if not content:

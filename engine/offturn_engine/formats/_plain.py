@@ -8,6 +8,7 @@ from typing import Any
 from offturn_engine.messages import Json, RawMessage
 
 ITEM_PARTS = ("input_", "output_", "refusal")
+_LISTS = ("tool_calls", "parts")
 
 
 def plain(raw: Json) -> RawMessage:
@@ -18,6 +19,13 @@ def plain(raw: Json) -> RawMessage:
     dicts that look like these. Any other dict is returned as it is, unless parts of it are SDK objects (`{"role": "assistant", "content": response.content}`).
     What is no message at all comes back unchanged: `parse` says what is wrong with it.
     """
+    if (
+        type(raw) is dict
+        and type(raw.get("content")) is str
+        and "role" in raw
+        and not ("tool_calls" in raw or "parts" in raw)
+    ):
+        return raw  # what most are, at once
     value = _dumped(raw)
     if isinstance(value, Mapping) and not isinstance(value, dict):
         value = dict(value)
@@ -63,7 +71,7 @@ def _tidy(value: RawMessage) -> RawMessage:
 def _with_plain_parts(value: dict[str, Any]) -> dict[str, Any]:
     changed = {
         key: [_dumped(part) for part in value[key]]
-        for key in ("content", "tool_calls", "parts")
+        for key in ("content", *_LISTS)
         if isinstance(value.get(key), list | tuple) and any(hasattr(part, "model_dump") for part in value[key])
     }
     return {**value, **changed} if changed else value

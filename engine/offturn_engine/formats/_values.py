@@ -34,8 +34,40 @@ def checked(value: Json, index: int) -> dict[str, Json]:
     """A message that can be sent as JSON. Raises InvalidMessage."""
     if not isinstance(value, dict):
         Field(index).refuse(f"a message is an object, got {kind_of(value)}")
-    check_json(value, Field(index))
+    if not _surely_fine(value, DEPTH):
+        check_json(value, Field(index))
     return value
+
+
+def _surely_fine(value: Json, levels: int) -> bool:
+    """Would `check_json` find nothing? A quick look, without a name for every place; where it is not sure it says no."""
+    kind = type(value)
+    if kind is str:
+        return value.isascii() or _has_utf8(value)
+    if kind is dict:
+        for key in value:
+            if type(key) is not str or not key.isascii():
+                return False
+        value = value.values()
+    elif kind is not list:
+        return value is None or kind is bool
+    if not levels:
+        return False
+    for item in value:
+        if type(item) is not str:
+            if not _surely_fine(item, levels - 1):
+                return False
+        elif not (item.isascii() or _has_utf8(item)):
+            return False
+    return True
+
+
+def _has_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_json(value: Json, field: Field, depth: int = 0) -> None:

@@ -37,7 +37,7 @@ class OpenAIChat(ByItself):
 
     def edit(self, message: Message, edits: Sequence[Edit]) -> RawMessage:
         """The raw message with edits applied. Raises ValueError for an edit its part cannot take."""
-        return edited(message, edits, read, _put)
+        return edited(message, edits, lambda _raw, _index: _placed(message), _put)
 
     def without(self, message: Message, parts: frozenset[int]) -> RawMessage | None:
         """The raw message without these parts; None when neither text, media nor a call is left."""
@@ -83,6 +83,23 @@ class OpenAIChat(ByItself):
 def _system(system: Json) -> RawMessage:
     """A system prompt as a message; one given as a message already stays as it is."""
     return system if isinstance(system, dict) and "role" in system else {"role": "system", "content": system}
+
+
+def _placed(message: Message) -> Places:
+    """What `read` finds in a message that it has read: the arguments of its calls are not parsed again for each edit."""
+    raw, parts = message.raw, message.parts
+    if message.role == "tool" and len(parts) == 1:
+        return [(("content", None), parts[0])]
+    if message.role != "assistant":  # nobody has looked at what it says of calls
+        return read(raw, 0)
+    content, calls = raw.get("content"), raw.get("tool_calls") or ()
+    said = int(content is not None)
+    if isinstance(content, str | None) and len(parts) == said + len(calls):  # so there is nothing else in it
+        return [
+            *zip([("content", None)] * said, parts, strict=False),
+            *((("tool_calls", i), parts[said + i]) for i in range(len(calls))),
+        ]
+    return read(raw, 0)
 
 
 def _checked(value: Json, index: int) -> Places:

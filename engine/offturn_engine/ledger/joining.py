@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from offturn_engine.compaction import LedgerItem
 from offturn_engine.handles import handle
-from offturn_engine.ledger.ranking import KINDS, SEPARATOR, name_of, passes, ranked
+from offturn_engine.ledger.found import Fact, Found, item, times, told
+from offturn_engine.ledger.ranking import PLACE, SEPARATOR, Name, name_of, passes, ranked
 from offturn_engine.ledger.superseding import superseded
-from offturn_engine.ledger.todos import OPEN
+from offturn_engine.ledger.todos import OPEN, number_of
 
 MOST = 2_000
 """Facts a generation keeps: what a session learns grows without end, a record must not."""
@@ -41,29 +42,38 @@ def bounded(items: Sequence[LedgerItem]) -> tuple[LedgerItem, ...]:
     return tuple(item for item in short if name_of(item) in kept)
 
 
-def settled(items: Iterable[LedgerItem]) -> tuple[LedgerItem, ...]:
+def settled(items: Iterable[Found]) -> tuple[LedgerItem, ...]:
     """One item per kind and key, later ones over earlier ones; errors told gone, to-do items dropped; ordered by seq."""
-    joined: dict[tuple[str, str], LedgerItem] = {}
-    for item in items:
-        name = (item.kind, item.key)
-        joined[name] = _joined(joined[name], item) if name in joined else item
+    joined: dict[Name, Found] = {}
+    numbered: dict[str, Name] = {}  # a to-do item's number: who was last created under it
+    for fact in items:
+        name = name_of(fact)
+        if fact.kind == "todo" and (number := number_of(fact.key)):
+            if number[1]:
+                numbered[number[0]] = name
+            elif number[0] in numbered:
+                name = numbered[number[0]]
+        joined[name] = _joined(joined[name], fact) if name in joined else fact
     passed = {i.key: _last_ok(i) for i in joined.values() if i.kind == "command"}
     listed = joined[("todo", "")].seq if ("todo", "") in joined else -1
-    told = (_told(item, passed, listed) for item in joined.values())
-    return tuple(sorted(told, key=lambda i: (i.seq, KINDS.index(i.kind), i.key)))
+    now = [_told(fact, passed, listed) for fact in joined.values()]
+    now.sort(key=lambda i: (i.seq, PLACE[i.kind], i.key))
+    return tuple([item(fact) for fact in now])
 
 
-def _joined(old: LedgerItem, new: LedgerItem) -> LedgerItem:
+def _joined(old: Found, new: Found) -> Fact:
     text = new.text
     if new.kind == "file" and _reads(new):
         text = f"read{_union(old.text[4:], new.text[4:])}" if _reads(old) else old.text
     elif new.kind == "command" and not passes(new) and not _LAST_OK.search(new.text):
         last = _last_ok(old)
         text = f"{new.text}{SEPARATOR}last ok {handle(last)}" if last >= 0 else new.text
-    return new.model_copy(update={"text": text, "count": old.count + new.count})
+    elif new.kind == "todo" and new.key != old.key:
+        return Fact(old.kind, old.key, text, old.seq, times(old) + times(new))
+    return Fact(new.kind, new.key, text, new.seq, times(old) + times(new))
 
 
-def _reads(file: LedgerItem) -> bool:
+def _reads(file: Found) -> bool:
     return file.text == "read" or file.text.startswith("read ")
 
 
@@ -90,7 +100,7 @@ def _hull(file: LedgerItem) -> LedgerItem:
     return file.model_copy(update={"text": f"read {ranges[0].split('-')[0]}-{ranges[-1].split('-')[1]}"})
 
 
-def _last_ok(command: LedgerItem) -> int:
+def _last_ok(command: Found) -> int:
     """Where the command last succeeded; -1 where it never did."""
     if passes(command):
         return command.seq
@@ -98,10 +108,12 @@ def _last_ok(command: LedgerItem) -> int:
     return int(match.group(1)) if match else -1
 
 
-def _told(item: LedgerItem, passed: Mapping[str, int], listed: int) -> LedgerItem:
-    if item.kind == "todo" and item.seq < listed and item.text in OPEN:
-        return item.model_copy(update={"text": "dropped"})
-    state, _, source = item.text.partition(SEPARATOR)
-    if item.kind != "error" or state != "seen" or passed.get(source, -1) <= item.seq:
-        return item
-    return item.model_copy(update={"text": f"gone{SEPARATOR}{source}"})
+def _told(fact: Found, passed: Mapping[str, int], listed: int) -> Found:
+    if fact.kind == "todo" and fact.seq < listed and fact.text in OPEN and number_of(fact.key) is None:
+        return told(fact, "dropped")
+    if fact.kind != "error":
+        return fact
+    state, _, source = fact.text.partition(SEPARATOR)
+    if state != "seen" or passed.get(source, -1) <= fact.seq:
+        return fact
+    return told(fact, f"gone{SEPARATOR}{source}")

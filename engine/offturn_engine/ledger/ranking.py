@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from offturn_engine.compaction import FactKind, LedgerItem
+from offturn_engine.ledger.found import Found
 from offturn_engine.ledger.todos import OPEN
 
 KINDS: tuple[FactKind, ...] = (
@@ -22,6 +23,7 @@ KINDS: tuple[FactKind, ...] = (
     "call",
 )
 
+PLACE: Mapping[FactKind, int] = {kind: place for place, kind in enumerate(KINDS)}
 SEPARATOR = " · "
 NEWEST = 20
 
@@ -39,14 +41,9 @@ STATEMENT_TIERS = 4
 _TIERS = {"constraint": 0, "call": 1, "next": 2, "preference": 3, "value": 3, "decision": 3, "identifier": 6}
 
 
-def name_of(item: LedgerItem) -> Name:
+def name_of(item: Found) -> Name:
     """What identifies a fact."""
     return item.kind, item.key
-
-
-def rank(item: LedgerItem) -> tuple[int, int, int, str]:
-    """What sorts facts: the first to be shown first."""
-    return (tier(item), -item.seq, -item.count, item.key)
 
 
 def ranked(items: Sequence[LedgerItem], gone: AbstractSet[Name], used: AbstractSet[Name]) -> list[LedgerItem]:
@@ -55,15 +52,19 @@ def ranked(items: Sequence[LedgerItem], gone: AbstractSet[Name], used: AbstractS
     Within a tier what is used where the conversation stands comes first. Of statements the newest `NEWEST` are taken
     together, then the next, and of each such lot the shorter first: so that the most of them find room.
     """
-    by_age = sorted((i for i in items if tier(i) < STATEMENT_TIERS), key=lambda i: -i.seq)
-    lot = {name_of(item): place // NEWEST for place, item in enumerate(by_age)}
+    tiers = [tier(item) for item in items]
+    statements = [at for at, found in enumerate(tiers) if found < STATEMENT_TIERS]
+    by_age = sorted(statements, key=lambda at: -items[at].seq)
+    lots = {at: place // NEWEST for place, at in enumerate(by_age)}
 
-    def place(item: LedgerItem) -> tuple[bool, int, bool, int, int, tuple[int, int, int, str]]:
+    def place(at: int) -> tuple[bool, int, bool, int, int, int, int, str]:
+        item = items[at]
         name = name_of(item)
-        size = len(item.text) if name in lot else 0
-        return (name in gone, tier(item), name not in used, lot.get(name, 0), size, rank(item))
+        lot = lots.get(at)
+        size = 0 if lot is None else len(item.text)
+        return (name in gone, tiers[at], name not in used, lot or 0, size, -item.seq, -item.count, item.key)
 
-    return sorted(items, key=place)
+    return [items[at] for at in sorted(range(len(items)), key=place)]
 
 
 def tier(item: LedgerItem) -> int:
@@ -71,7 +72,7 @@ def tier(item: LedgerItem) -> int:
     if item.kind == "error":
         return 4 if item.text.startswith("seen") else 6
     if item.kind == "file":
-        return 8 if item.text.split(" ", 1)[0] == "read" else 5
+        return 8 if item.text == "read" or item.text.startswith("read ") else 5
     if item.kind == "command":
         looks = item.key.split(" ", 1)[0] in INSPECTION
         return 4 if not passes(item) else 9 if looks else 7
@@ -80,6 +81,6 @@ def tier(item: LedgerItem) -> int:
     return _TIERS[item.kind]
 
 
-def passes(command: LedgerItem) -> bool:
+def passes(command: Found) -> bool:
     """Did the command succeed when it last ran?"""
     return command.text.split(SEPARATOR, 1)[0] in _PASSED

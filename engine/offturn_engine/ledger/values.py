@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from offturn_engine.cues import words_in
 
 LONGEST = 400  # characters of a sentence that are looked at
+REMEMBERED = 4_096  # sentences: a ledger is shown several times, and its statements are in the next one too
 
 _MONTHS = (
     "january|february|march|april|june|july|august|september|october|november|december"
@@ -20,16 +25,19 @@ _DAYS = (
     "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
     "|lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo"
 )
+_REFERRING = "id|code|number|reference|confirmation|tracking"
+_DATE = r"\b\d{4}[-/]\d{1,2}[-/]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|(?:\d{2,4}年)?\d{1,2}月\d{1,2}[日号號]"
+_DAY = r"(?:星期|周|週|礼拜|禮拜)[一二三四五六日天]"
 
 SHAPES: Mapping[str, str] = {
     "url": r"\b[a-z][a-z0-9+.-]{1,10}://[^\s<>\"'`\uff0c\u3002\uff09)]{3,200}",
     "email": r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}\b",
-    "reference": r"\b(?i:id|code|number|reference|confirmation|tracking)\b(?i: is|:)? [*`'\"#]{0,3}(?=[A-Z0-9_-]{0,20}[A-Z0-9])[A-Z0-9][A-Z0-9_-]{4,20}\b",
+    "reference": rf"\b(?i:{_REFERRING})\b"
+    r"(?i: is|:)? [*`'\"#]{0,3}(?=[A-Z0-9_-]{0,20}[A-Z0-9])[A-Z0-9][A-Z0-9_-]{4,20}\b",
     "quoted": r"`[^`\n]{1,80}`|\u201c[^\u201d\n]{1,60}\u201d|\u300c[^\u300d\n]{1,60}\u300d|\u00ab[^\u00bb\n]{1,60}\u00bb|(?<!\w)\"[^\"\n]{1,60}\"",
     "money": r"[$€£¥\uffe5]\s?\d[\d.,]{0,15}\d?(?:\s?(?:k|m|million|thousand)\b)?|\b\d[\d.,]{0,15}\s?(?i:usd|eur|gbp|cny|rmb|dollars?|euros?|d[oó]lares)\b|\d[\d.,]{0,15}\s?(?:元|美元|欧元|块|塊)",
-    "date": r"\b\d{4}[-/]\d{1,2}[-/]\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|(?:\d{2,4}年)?\d{1,2}月\d{1,2}[日号號]"
-    rf"|\b(?i:{_MONTHS})\s\d{{1,2}}\b|\b\d{{1,2}}\s(?:de\s)?(?i:{_MONTHS})\b",
-    "weekday": rf"\b(?i:{_DAYS})s?\b|(?:星期|周|週|礼拜|禮拜)[一二三四五六日天]",
+    "date": rf"{_DATE}|\b(?i:{_MONTHS})\s\d{{1,2}}\b|\b\d{{1,2}}\s(?:de\s)?(?i:{_MONTHS})\b",
+    "weekday": rf"\b(?i:{_DAYS})s?\b|{_DAY}",
     "time": r"\b\d{1,2}:\d{2}(?::\d{2})?\b(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b",
     "part": r"(?i:\b\d{1,4}(?:-\d{1,4})? (?:of|de|out of|/) \d{1,4}\b)|第\d{1,4}",
     "version": r"\bv?\d{1,4}\.\d{1,4}(?:\.\d{1,5}){0,2}(?:-?(?:rc|alpha|beta|dev)\.?\d{0,4})?\b",
@@ -53,8 +61,28 @@ WEAK = frozenset({"number", "path", "quoted", "time", "percent", "capitals", "sy
 SURE = frozenset({"url", "email", "reference", "money", "date", "issue", "address", "host", "hash", "code"})
 """Shapes for which also what the agent tells is kept."""
 
-_SHAPE = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in SHAPES.items()))
+_STARTS = r"(?=\S)(?:(?<!\w)|(?![A-Za-z_]))"
+"""No value starts at a blank or inside a word: there none of the many shapes is tried."""
+
+
+def _shapes(table: Mapping[str, str]) -> re.Pattern[str]:
+    return re.compile(f"{_STARTS}(?:{'|'.join(f'(?P<{name}>{pattern})' for name, pattern in table.items())})")
+
+
+_SHAPE = _shapes(SHAPES)
+_UNNAMED = _shapes({name: p for name, p in {**SHAPES, "date": _DATE, "weekday": _DAY}.items() if name != "reference"})
+"""The same without what takes a month, a day of the week or a word that refers, and most of the time."""
+
+_NAMING = frozenset(
+    word
+    for names in (_MONTHS, _DAYS, _REFERRING)
+    for name in names.split("|")
+    for spelled in (name.replace("[eé]", "e").replace("[aá]", "a"), name.replace("[eé]", "é").replace("[aá]", "á"))
+    for word in (spelled, f"{spelled}s")
+)
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalpha() else ord(" ") for code in range(128)) + bytes(128)
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
 STEM = 5
 SAME = 0.4  # of the words of two sentences, in common
@@ -82,29 +110,45 @@ _STOP_CJK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A sentence taken apart. values: (shape, text as written), in order; words: stems of what is left."""
+    """A sentence taken apart. values: (shape, text as written), in order; words: stems of what is left; shapes: of the values."""
 
     values: tuple[tuple[str, str], ...]
     words: frozenset[str]
+    shapes: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shapes", frozenset(shape for shape, _ in self.values))
 
     @property
     def strong(self) -> bool:
         """Is there a value that is worth keeping the sentence for?"""
-        return any(shape not in WEAK for shape, _ in self.values)
+        return not self.shapes <= WEAK
 
     @property
     def sure(self) -> bool:
         """Is there one that nobody writes by the way?"""
-        return any(shape in SURE for shape, _ in self.values)
+        return not self.shapes.isdisjoint(SURE)
+
+
+def may_be_sure(sentence: str, words: AbstractSet[str]) -> bool:
+    """May it hold a value that nobody writes by the way? `words`: its words, in lower case."""
+    if "@" in sentence or "://" in sentence or "." in sentence.rstrip(".") or _DIGIT.search(sentence):
+        return True
+    return not _NAMING.isdisjoint(words)
 
 
 def taken_apart(sentence: str) -> Said:
     """The values of a sentence and the stems of its other words."""
-    text = sentence[:LONGEST]
+    return _taken_apart(sentence[:LONGEST])
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _taken_apart(text: str) -> Said:
     values: list[tuple[str, str]] = []
     rest: list[str] = []
     at = 0
-    for match in _SHAPE.finditer(text):
+    named = not _NAMING.isdisjoint(words_in(text))
+    for match in (_SHAPE if named else _UNNAMED).finditer(text):
         shape = match.lastgroup or ""
         values.append((shape, match[0].strip(' .,;:`"\u201c\u201d\u300c\u300d')))
         rest.append(text[at : match.start()])
@@ -115,6 +159,9 @@ def taken_apart(sentence: str) -> Said:
 
 def words_of(text: str) -> frozenset[str]:
     """Stems of the words that carry meaning."""
+    if text.isascii():
+        words = text.encode().translate(_LETTERS).decode().split()
+        return frozenset([w[:STEM] for w in words if len(w) > 1 and w not in _STOP])
     found = {w[:STEM] for w in _WORD.findall(text.lower()) if w not in _STOP and not _CJK.match(w)}
     for run in _CJK.findall(text):
         for piece in _STOP_CJK.split(run):
@@ -124,10 +171,10 @@ def words_of(text: str) -> frozenset[str]:
 
 def same_matter(one: Said, other: Said, share: float = SAME) -> bool:
     """Do both speak of one thing: a value of one shape, and at least `share` of all their other words in common?"""
-    shapes = {shape for shape, _ in one.values} & {shape for shape, _ in other.values}
     common = len(one.words & other.words)
-    enough = common > 1 or one.words == other.words
-    return bool(shapes) and enough and common >= share * len(one.words | other.words)
+    if common < share * (len(one.words) + len(other.words) - common):
+        return False
+    return (common > 1 or one.words == other.words) and not one.shapes.isdisjoint(other.shapes)
 
 
 def changed(old: Said, new: Said) -> str:

@@ -7,6 +7,9 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from offturn.store.packs import lines
+from offturn.store.records import fields_of
+
 
 async def write_down(url: str, path: Path) -> None:
     """One line a key: its name and all it holds."""
@@ -27,4 +30,7 @@ async def _value(redis: Redis, key: bytes) -> Any:
         b"stream": ("XRANGE", key, "-", "+"),
     }
     reader = readers.get(await redis.type(key))
-    return None if reader is None else await redis.execute_command(*reader)  # type: ignore[no-untyped-call]
+    found: Any = None if reader is None else await redis.execute_command(*reader)  # type: ignore[no-untyped-call]
+    if key.endswith(b":packs"):
+        return {first: lines(pack) for first, pack in found.items()}
+    return fields_of(found.partition(b"\n")[2]) if b":gen:" in key else found

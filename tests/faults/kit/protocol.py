@@ -66,10 +66,14 @@ def judge_events(evidence: Evidence, session: str, stories: list[Story]) -> Iter
 
 
 def _fences(evidence: Evidence, session: str) -> dict[tuple[int, int], set[int]]:
-    """(life, number) -> fences under which a worker was told that it committed."""
+    """(life, number) -> fences under which a worker was told that it committed, and the server has not forgotten it.
+
+    Where it has, another one may have got the number, and may have been killed before it was told.
+    """
     found: dict[tuple[int, int], set[int]] = defaultdict(set)
     for line in evidence.workers:
-        if line.get("session") == session and line["step"] == "after commit" and line["got"] == "committed":
+        told = line.get("session") == session and line["step"] == "after commit" and line["got"] == "committed"
+        if told and not evidence.forgotten(line["t"]):
             found[line["incarnation"], line["number"]].add(line["fence"])
     return found
 

@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from offturn.embedded import EmbeddedServer, open_server
+from tests.faults.processes import written_when_answered
 
 
 class Server:
@@ -33,10 +34,7 @@ class Server:
         """On the data that is there."""
         self._server = await asyncio.to_thread(open_server, self._folder)
         self.port, self.pid = self._server.port, self._server.pid
-        # With `everysec` a server whose disk is slow answers before it writes, for up to two seconds, and SIGKILL takes
-        # what was acknowledged. Losing that is `lose_last_second`'s part, where the judge knows of it.
-        async with Redis.from_url(self.url) as redis:
-            await redis.config_set("appendfsync", "no")
+        await written_when_answered(self.url)  # losing it is `lose_last_second`'s part, where the judge knows of it
         self.up.set()
 
     async def kill(self) -> None:

@@ -139,6 +139,7 @@ class Stage:
             "ANTHROPIC_API_KEY": "key",
             "JOB_TIMEOUT": "120",
             "TIMEOUT": "4",
+            "PACK_AFTER_SECONDS": "0",
         }
         environment = {f"OFFTURN_{key}": value for key, value in settings.items()}
         await child.start("tests.faults.kit.worker", self.variant, log=self._log(name), environment=environment)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 
 from offturn import CompactionClient
 from offturn.store.dead import DeadLetter
-from offturn_worker.cli.output import print_json, print_table, say
+from offturn_worker.cli.output import print_json, print_table, say, when
 from offturn_worker.cli.store import with_client
 
 
@@ -23,10 +22,7 @@ def list_parked(store: str | None, tenant: str | None, as_json: bool) -> None:
         return
     print_table(
         ("session", "since", "attempts", "why", "workers"),
-        [
-            (letter.key.session, _time(letter.since), letter.attempts, letter.why, _workers(letter))
-            for letter in letters
-        ],
+        [(letter.key.session, when(letter.since), letter.attempts, letter.why, _workers(letter)) for letter in letters],
     )
     for letter in letters:
         say(f"session {letter.key.session}: to try again: offturn session unblock {letter.key.session}")
@@ -35,10 +31,6 @@ def list_parked(store: str | None, tenant: str | None, as_json: bool) -> None:
 def _facts(letter: DeadLetter) -> dict[str, object]:
     facts = {"session": letter.key.session, "since": letter.since, "reason": letter.reason}
     return {**facts, "attempts": letter.attempts, "why": letter.why, "ends": [asdict(end) for end in letter.ends]}
-
-
-def _time(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
 
 
 def _workers(letter: DeadLetter) -> str:

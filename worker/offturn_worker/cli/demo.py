@@ -15,22 +15,25 @@ from offturn_config.settings import load_worker_settings
 from offturn_worker.cli.output import out, print_json, say
 from offturn_worker.demo.account import ours
 from offturn_worker.demo.stage import Wishes, run
+from offturn_worker.logs import configure_logging
 from offturn_worker.summarizers import build
 
 
 def demo(
     kill: Annotated[bool, typer.Option("--kill", help="SIGKILL the worker in the middle of a job.")] = False,
     fake_model: Annotated[bool, typer.Option("--fake-model", help="Summarise with a local model server.")] = False,
+    web: Annotated[bool, typer.Option("--web", help="Serve the page too, and go on until Ctrl-C.")] = False,
     folder: Annotated[Path | None, typer.Option("--out", help="Write sent messages and views here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON value.")] = False,
 ) -> None:
     """Play a recorded session: threshold, phase end, iterative update, rollback. OFFTURN_SUMMARIZER picks a model."""
     settings = load_worker_settings()
+    configure_logging(level="warning", style="console")
     if not fake_model:
         build(settings)  # a missing key is said here: what a worker process says is not shown
     if folder:
         _make(folder)
-    wishes = Wishes(kill=kill, fake_model=fake_model, summarizer=settings.summarizer, out=folder)
+    wishes = Wishes(kill=kill, fake_model=fake_model, web=web, summarizer=settings.summarizer, out=folder)
 
     def tell(text: str) -> None:
         if as_json:

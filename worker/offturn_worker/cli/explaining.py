@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from offturn import CompactionClient, Fate, Session
+from offturn_engine.audit import KEYED
+from offturn_engine.handles import handle
 from offturn_engine.ranges import label
 from offturn_worker.cli.options import StoreUrl, Tenant
 from offturn_worker.cli.output import out, plain, print_json, say
@@ -26,7 +28,7 @@ def why(
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
-    """What became of messages: verbatim, edited, cleared, summarised, omitted or redacted, by which rule, since when."""
+    """What became of messages (verbatim, edited, cleared, summarised, omitted, redacted; by which rule, since when) and of their facts."""
 
     async def work(client: CompactionClient) -> list[dict[str, Any]]:
         session = await existing(client, session_id)
@@ -74,12 +76,21 @@ def _print(rows: Sequence[dict[str, Any]], text: str) -> None:
         out.print(f"{row['handle']}  {row['origin']} {row['kind']}: {row['fate']}{since}", markup=False)
         out.print(f"    {_rule(row)}", markup=False)
         out.print(f"    {plain(_excerpt(row['said'], text))}", markup=False)
+        for fact in row["facts"][:SHOWN]:
+            out.print(f"    {plain(_fact(fact))}", markup=False)
 
 
 def _rule(row: dict[str, Any]) -> str:
     covered = f"; messages {label((row['covered'],))}" if row["covered"] else ""
     gave_way = ", ".join(f"{name} {count}" for name, count in row["gave_way"].items())
     return f"{row['why']} ({row['rule']}){covered}{f'; gave way: {gave_way}' if gave_way else ''}"
+
+
+def _fact(fact: dict[str, Any]) -> str:
+    """What the ledger took from the message, and what became of it."""
+    told = f"{fact['key']} ({fact['text']})" if fact["kind"] in KEYED else fact["text"]
+    into = f" into what {handle(fact['into'])} tells, {fact['verdict']}" if fact["into"] is not None else ""
+    return f"fact, {fact['kind']}: {_excerpt(told, '')}: {fact['fate']}{into}"
 
 
 def _excerpt(said: str, text: str) -> str:

@@ -10,18 +10,24 @@ import typer
 from offturn import __version__
 from offturn.errors import OffturnError
 from offturn_worker.cli import (
+    archiving,
     compacting,
     demo,
     doctor,
     explaining,
+    http,
     importing,
     moving,
+    packing,
+    pausing,
     policies,
+    queue,
     recalling,
     reporting,
     requesting,
     serving,
     sessions,
+    tenants,
 )
 from offturn_worker.cli.output import out, say
 
@@ -51,16 +57,24 @@ def top(
 typer_app.command("demo")(demo.demo)
 typer_app.command("local")(serving.local)
 typer_app.command("worker")(serving.worker)
+typer_app.command("serve")(http.serve)
 typer_app.command("compact")(compacting.compact)
 typer_app.command("doctor")(doctor.doctor)
 typer_app.command("import")(importing.import_file)
+typer_app.command("pause")(pausing.pause)
+typer_app.command("resume")(pausing.resume)
+archiving.add_to(sessions.typer_app)
 explaining.add_to(sessions.typer_app)
 moving.add_to(sessions.typer_app)
+packing.add_to(sessions.typer_app)
 recalling.add_to(sessions.typer_app)
 reporting.add_to(sessions.typer_app)
 requesting.add_to(sessions.typer_app)
 typer_app.add_typer(sessions.typer_app, name="session")
+typer_app.add_typer(queue.typer_app, name="queue")
+typer_app.add_typer(http.typer_app, name="keys")
 typer_app.add_typer(policies.typer_app, name="policies")
+typer_app.add_typer(tenants.typer_app, name="tenant")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -11,12 +11,14 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from offturn import CompactionClient, InvalidSetting, Session
+from offturn.links import Links
 from offturn.store.errors import NotConfirmed, StoreFault
 from offturn.wording import several
+from offturn_config.keys import SessionKey
 from offturn_engine.handles import parse_handle
 from offturn_worker.cli.options import StoreUrl, Tenant
 from offturn_worker.cli.output import out, print_json
-from offturn_worker.cli.store import AsJson, SessionId, existing, with_client
+from offturn_worker.cli.store import AsJson, SessionId, existing, with_client, with_links
 
 T = TypeVar("T")
 PURGE_TRIES = 5  # until the replicas have confirmed it
@@ -86,11 +88,16 @@ def purge(
 ) -> None:
     """Delete a session: its log, generations, replies and events."""
 
-    async def work(client: CompactionClient) -> dict[str, Any]:
+    async def work(client: CompactionClient, links: Links) -> dict[str, Any]:
         messages = None
         try:
-            session = await existing(client, session_id)
-            messages = (await session.status()).messages
+            if (
+                stub := await links.store.stub(SessionKey(client.tenant, session_id))
+            ) is not None:  # it goes from there
+                session, messages = client.session(session_id, format="openai-chat"), stub.messages
+            else:
+                session = await existing(client, session_id)
+                messages = (await session.status()).messages
         except StoreFault:  # what is left of it can be deleted: which format it had does not matter
             session = client.session(session_id, format="openai-chat")
         for tries_left in reversed(range(PURGE_TRIES)):  # called again, this command finds no session
@@ -103,7 +110,7 @@ def purge(
         return {"session": session_id, "messages": messages, "purged": True}
 
     _confirm(f"purge of {session_id!r}", f"Delete session {session_id}", yes)
-    _tell(with_client(store, tenant, work), f"session {session_id}: purged", as_json)
+    _tell(with_links(store, tenant, work), f"session {session_id}: purged", as_json)
 
 
 def redact(

@@ -28,6 +28,7 @@ StoreUrl = Annotated[
     ),
 ]
 Tenant = Annotated[str | None, typer.Option("--tenant", help="Whose sessions; else OFFTURN_TENANT, else default.")]
+EveryTenant = Annotated[str | None, typer.Option("--tenant", help="Only this tenant's; else all tenants'.")]
 SummarizerName = Annotated[
     str | None,
     typer.Option(

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,11 @@ def plain(value: object) -> str:
 def plain_lines(text: str) -> str:
     """The same of each line; tabs stay."""
     return "\n".join("\t".join(map(plain, line.split("\t"))) for line in text.split("\n"))
+
+
+def when(ms: int) -> str:
+    """A time of the store's clock."""
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
 
 
 def say(text: str) -> None:

@@ -18,6 +18,7 @@ _WORDS: Mapping[str, str] = MappingProxyType(
         "not_wanted": "nothing wants a compaction any more",
         "blocked": "compactions in a row made no room",
         "tenant_busy": "the tenant has as many jobs as it may",
+        "paused": "an operator has paused it: `offturn resume`",
         "busy": "another process is at it",
         "idle": "nothing is due",
         "parked": "too many jobs ended badly",

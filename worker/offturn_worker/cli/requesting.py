@@ -12,8 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from offturn import CompactionClient
+from offturn.health import paused_warning
 from offturn.links import Links
 from offturn.recipe import run
+from offturn.store.pausing import held
 from offturn.ticket import Ticket
 from offturn_config.keys import SessionKey
 from offturn_config.settings import load_worker_settings
@@ -50,8 +52,12 @@ def compact(
 
     async def work(client: CompactionClient, links: Links) -> Outcome | str:
         session = await existing(client, session_id)
-        if compacted is None and wait and not (await client.health()).attended:
-            return NO_WORKER
+        if compacted is None and wait:
+            health = await client.health()
+            if not health.attended:
+                return NO_WORKER
+            if pause := held(health.pauses, session.key.tenant):
+                return paused_warning(pause)
         ticket = await session.request(focus=focus)
         if compacted is None and not wait:
             return ASKED

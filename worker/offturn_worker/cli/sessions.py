@@ -10,14 +10,17 @@ import typer
 
 from offturn import CompactionClient, OffturnError, Session, StoreUnavailable
 from offturn.config import ANY_WINDOW
+from offturn.links import Links
+from offturn.store.tenants import Tenants
 from offturn_engine.formats import get, names
 from offturn_engine.handles import handle
 from offturn_engine.ranges import label
+from offturn_worker.cli.archiving import list_archived
 from offturn_worker.cli.audits import print_audits
 from offturn_worker.cli.dead import list_parked
 from offturn_worker.cli.options import StoreUrl, Tenant
 from offturn_worker.cli.output import out, plain_lines, print_json, print_table, say
-from offturn_worker.cli.store import AsJson, SessionId, existing, with_client
+from offturn_worker.cli.store import AsJson, SessionId, existing, with_client, with_links
 from offturn_worker.cli.timeline import timeline
 
 ECONOMICS = ("number", "cost", "lost prefix", "saving per turn", "break-even turns", "return after 20 turns")
@@ -29,16 +32,20 @@ typer_app = typer.Typer(help="List, show, view and roll back sessions.", no_args
 @typer_app.command("list")
 def list_sessions(
     parked: Annotated[bool, typer.Option("--parked", help="Those that are worked on no more, and why.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="Those that are in the archive.")] = False,
     store: StoreUrl = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
-    """All sessions of the tenant, with size, generation and whether work is due."""
+    """All sessions of the tenant in the store, with size, generation and whether work is due."""
+    if archived:
+        list_archived(store, tenant, as_json)
+        return
     if parked:
         list_parked(store, tenant, as_json)
         return
 
-    async def work(client: CompactionClient) -> list[dict[str, Any]]:
+    async def work(client: CompactionClient, links: Links) -> tuple[list[dict[str, Any]], int]:
         rows = []
         for key in await client.sessions():
             try:
@@ -47,9 +54,9 @@ def list_sessions(
                 raise
             except OffturnError as error:  # one that is damaged, another release's or gone meanwhile hides no other
                 say(f"session {key.session}: {error}")
-        return rows
+        return rows, (await Tenants(links.redis).usage(client.tenant)).archived_sessions
 
-    rows = with_client(store, tenant, work)
+    rows, away = with_links(store, tenant, work)
     if as_json:
         print_json(rows)
         return
@@ -59,6 +66,8 @@ def list_sessions(
     for row in rows:
         _tell_waiting(row)
         _tell_stopped(row)
+    if away:
+        say(f"in the archive: {away}, see `offturn session list --archived`")
 
 
 @typer_app.command("show")

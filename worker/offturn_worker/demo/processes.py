@@ -34,6 +34,13 @@ class Processes:
         url: str = json.loads(line)["url"]
         return url
 
+    async def page(self) -> str:
+        """The address of the HTTP service, in a process of its own: it must not make the host wait."""
+        child = await self._start("-m", "offturn", "serve", "--port", "0")
+        assert child.stdout is not None
+        line = await asyncio.wait_for(child.stdout.readline(), READY_SECONDS)
+        return line.decode().strip()
+
     async def kill(self, child: asyncio.subprocess.Process) -> None:
         """SIGKILL: nothing is cleaned up."""
         child.send_signal(signal.SIGKILL)

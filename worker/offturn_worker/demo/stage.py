@@ -9,14 +9,18 @@ from pathlib import Path
 
 from offturn import Compacted, CompactionClient, Pruned, Session
 from offturn.config import ANY_WINDOW
+from offturn.links import Connector
+from offturn_config.errors import InvalidSetting
 from offturn_engine.ranges import Ranges, label
 from offturn_worker.demo.account import Account, account, write
 from offturn_worker.demo.play import WINDOW, Play, Turn
 from offturn_worker.demo.processes import Processes
 from offturn_worker.demo.recorded import recording
+from offturn_worker.shutdown import stop_on_signal
 
 SESSION = "demo"
 SLOWED_SECONDS = 0.6
+STORE_SECONDS = 2.0
 EVERY = 10  # turns between two lines where nothing happened
 
 
@@ -26,6 +30,7 @@ class Wishes:
 
     kill: bool
     fake_model: bool
+    web: bool
     summarizer: str
     out: Path | None
 
@@ -97,6 +102,8 @@ async def run(wishes: Wishes, say: Callable[[str], None]) -> Account:
                 await processes.worker(SLOWED_SECONDS)
                 say(f"started worker {processes.workers[0].pid}, summarizer {summarizer}")
                 say(f"its commits are slowed by {SLOWED_SECONDS} s, so that the host can be seen going on meanwhile")
+                if wishes.web:
+                    say(f"watch it at {await _page(processes, url)}")
                 say("the recorded answers come at once; near a full window they are slowed, as real models are slow")
                 say(f"playing {len(played.messages)} recorded messages against a window of {_k(WINDOW)} tokens")
                 stage = Stage(wishes, say, processes, session)
@@ -107,9 +114,29 @@ async def run(wishes: Wishes, say: Callable[[str], None]) -> Account:
                 if wishes.out:
                     write(wishes.out, played, play.turns, asdict(facts))
                     say(f"written to {wishes.out}")
+                if wishes.web:
+                    say("the page stays until Ctrl-C")
+                    with stop_on_signal() as stop:
+                        await stop.wait()
                 return facts
             finally:
                 await processes.stop()
+
+
+async def _page(processes: Processes, url: str) -> str:
+    """What to open in a browser. The key is gone with the store."""
+    try:
+        from offturn_http.keys import StoredKeys
+        from offturn_http.page.signing import link
+    except ModuleNotFoundError as error:
+        raise InvalidSetting(f"--web: {error.name} is missing, pip install '.[http]' brings it") from None
+    address = await processes.page()
+    connector = Connector(url, None, STORE_SECONDS, on_outage="raise")
+    try:
+        key, _ = await StoredKeys(connector.links).add("default", "operator", "offturn demo")
+    finally:
+        await connector.close()
+    return link(address, key, f"/session?id={SESSION}")
 
 
 async def _summarizer(wishes: Wishes, processes: Processes, say: Callable[[str], None]) -> str:

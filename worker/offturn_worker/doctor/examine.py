@@ -18,7 +18,7 @@ from offturn_worker.doctor.breakers import breakers
 from offturn_worker.doctor.findings import Finding, finding, in_order
 from offturn_worker.doctor.routes import routes
 from offturn_worker.doctor.server import Server, Trouble, asked, look, opened
-from offturn_worker.doctor.sessions import Sessions, own_models, read, sessions
+from offturn_worker.doctor.sessions import Sessions, archived, own_models, read, sessions
 from offturn_worker.doctor.target import Target
 
 LONG_QUEUE = 1_000  # jobs
@@ -43,6 +43,8 @@ async def examine(settings: WorkerSettings | None, store: Target, queue: Target 
     findings += _of_queue(queue or store, carried, kept, store.option, own=queue is not None)
     if settings is not None and isinstance(kept.sessions, Sessions):
         findings += own_models(kept.sessions, settings)
+    if isinstance(kept.sessions, Sessions):
+        findings += archived(kept.sessions, store, settings)
     seen = kept.sessions.health.workers if isinstance(kept.sessions, Sessions) else ()
     if isinstance(carried.server, Server) and seen:
         target = queue or store

@@ -68,9 +68,7 @@ def _clock(server: Server) -> Finding:
     if size <= LARGEST_SKEW_MS:
         return finding("clock", f"this machine's and the store's agree within {LARGEST_SKEW_MS / 1000:g} s")
     kind = "clock-wrong" if size > WRONG_SKEW_MS else "clock-skew"
-    return finding(
-        kind, f"this machine is {size / 1000:,.1f} s {side} the store; arq starts a job by the worker's clock"
-    )
+    return finding(kind, f"this machine is {size / 1000:,.1f} s {side} the store, and so are the times in its logs")
 
 
 def _role(target: Target, server: Server) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ LARGEST = 64 * 1024 * 1024  # bytes of one request
 @dataclass(slots=True, kw_only=True)
 class Call:
     """One call as the server saw it: sizes, and content only where the server keeps it. `disconnected` is set when the
-    client went away early.
+    client went away early; `seconds` pass until the answer ends.
     """
 
     path: str
@@ -40,6 +41,7 @@ class Call:
     behaviour: Behaviour = OK
     betas: str = ""  # the beta header
     body: Json = field(default=None, repr=False)
+    seconds: float = 0.0
     disconnected: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
 
@@ -143,11 +145,14 @@ class _Route:
         call = Call(path=request.path, size=len(raw), behaviour=self._server.next_behaviour())
         self._server.calls.append(call)
         self._server.called.set()
+        began = time.monotonic()
         try:
             return await self._answer(request, call)
         except (asyncio.CancelledError, ConnectionError):
             call.disconnected.set()
             raise
+        finally:
+            call.seconds = time.monotonic() - began
 
     async def _answer(self, request: web.Request, call: Call) -> web.StreamResponse:
         call.auth, key = key_of(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from offturn_engine.compaction import Economics
 from offturn_engine.economics import account
 from offturn_engine.formats import get
-from offturn_engine.report import report
+from offturn_engine.report import Report, report
 from offturn_models.prices import price_of
 from offturn_worker.offline import Result
 from offturn_worker.reporting.page import html
@@ -15,11 +15,15 @@ OUTCOMES = {"skipped": "left as it was", "pruned": "pruned without a summary", "
 
 def page_of(result: Result, title: str, policy: str) -> str:
     """The page."""
+    return html(report_of(result), title=title, policy=policy, outcome=OUTCOMES[result.outcome], notes=result.notes)
+
+
+def report_of(result: Result) -> Report:
+    """Its facts."""
     made = result.outcome != "skipped"
     newest, *older = result.lineage
     shown = newest.model_copy(update={"economics": _cost(result)}) if made else newest
-    facts = report(result.read.path, (shown, *older), result.read.fmt or get("openai-chat"))
-    return html(facts, title=title, policy=policy, outcome=OUTCOMES[result.outcome], notes=result.notes)
+    return report(result.read.path, (shown, *older), result.read.fmt or get("openai-chat"))
 
 
 def _cost(result: Result) -> Economics:

@@ -51,7 +51,7 @@ def _shown(match: re.Match[str]) -> str:
 
 def html(report: Report, *, title: str, policy: str, outcome: str, notes: tuple[str, ...] = ()) -> str:
     """The page. title: of what; policy: its name; outcome: what became of it, in words; notes: sentences."""
-    page = _environment().get_template("report.html")
+    page = environment("offturn_worker.reporting", ".").get_template("report.html")
     return page.render(
         report=report,
         record=report.record,
@@ -64,11 +64,12 @@ def html(report: Report, *, title: str, policy: str, outcome: str, notes: tuple[
     )
 
 
-def _environment() -> Environment:
+def environment(package: str, folder: str) -> Environment:
+    """For templates of a package's folder: whatever they show passes `visible` and is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # here: few commands draw, and all start with this
 
     made = Environment(
-        loader=PackageLoader("offturn_worker.reporting", "."),
+        loader=PackageLoader(package, folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

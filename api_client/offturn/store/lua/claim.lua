@@ -17,7 +17,9 @@ if not asked and not step and free > now then
   return reply('limited', {remaining_ms = free - now})
 end
 
-if num('attempts') > 0 and s.token ~= '' then ended('died', s.worker or '') end -- nobody released the claim before
+local waited = math.max(0, now - score())
+local died = num('attempts') > 0 and s.token ~= '' -- nobody released the claim before
+if died then ended('died', s.worker or '') end
 if num('attempts') >= a.max_attempts then
   set('parked', 1)
   set('served', num('request_no'))
@@ -54,5 +56,6 @@ return reply('claimed', {
   incarnation = num('incarnation'), epoch = s.epoch, fence = num('fence'), token = a.token,
   request_no = num('request_no'), attempts = num('attempts'), failures = num('failures'),
   redactions = num('redactions'), reason = asked and s.reason or automatic,
-  focus = asked and s.focus or '', note = asked and s.note or '',
+  focus = asked and s.focus or '', note = asked and s.note or '', phases = cjson.decode(s.phases or '[]'),
+  waited_ms = waited, died = died,
 })

@@ -28,6 +28,11 @@ set('tried', 0)
 local ring = false
 if a.claim then
   set('served', math.max(num('served'), a.claim.request_no))
+  local later = {}
+  for _, phase in ipairs(cjson.decode(s.phases or '[]')) do
+    if phase.request > a.claim.request_no then later[#later + 1] = phase end
+  end
+  set('phases', ranges_json(later))
 else
   set('adopted', number)
   ring = ask()
@@ -36,6 +41,7 @@ save()
 
 local header = cjson.encode({number = number, nonce = a.op, base = a.base, replaces = current, at = now})
 redis.call('SET', payload(number), header .. '\n' .. ARGV[3])
+redis.call('ZADD', PACKING, 'LT', string.format('%d', now), MEMBER)
 event('committed', {
   generation = number, base = a.base, replaces = current, method = g.method, reason = g.reason,
   provisional = g.provisional, tokens_after = g.tokens_after, by = a.claim and 'worker' or 'host',

@@ -1,7 +1,7 @@
 -- The rules every session script shares; put in front of each of them. The protocol: docs/design.md.
 -- ARGV[1] is the session's member in the due set, ARGV[2] the arguments as JSON; texts that may be large follow raw.
 -- Integers stay below 10^14 (cjson writes 14 digits). Messages and payloads are never decoded here.
-local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ, LIFE, SEEN = unpack(KEYS)
+local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ, LIFE, SEEN, PACKS, MARKS, PACKING = unpack(KEYS)
 local MEMBER, a = ARGV[1], cjson.decode(ARGV[2])
 local OPS_KEPT, CHUNKS_KEPT, GENERATIONS_KEPT, EVENTS_KEPT = 128, 64, 16, 1000
 local STRIKES, ENDS_KEPT, STARTS_KEPT, HOUR = 3, 6, 200, 3600000
@@ -18,32 +18,61 @@ local s = {}
 local flat = redis.call('HGETALL', META)
 for i = 1, #flat, 2 do s[flat[i]] = flat[i + 1] end
 if #flat == 0 then s.incarnation = redis.call('GET', LIFE) or nil end
-if s.v and s.v ~= '1' then return cjson.encode({kind = 'unknown-version', v = s.v}) end
+if s.v == 'archived' then return cjson.encode({kind = 'archived'}) end -- older releases: an unknown version
+if s.v and s.v ~= '1' and s.v ~= '2' then return cjson.encode({kind = 'unknown-version', v = s.v}) end
 
 local changed, unparked, written, newborn = {}, false, false, false
 local was_current = tonumber(s.current) or 0
 
-local function num(field) return tonumber(s[field]) or 0 end
+local numbers = {} -- fields of `s` as they were read
 
+local function num(field)
+  local value = numbers[field]
+  if not value then
+    value = tonumber(s[field]) or 0
+    numbers[field] = value
+  end
+  return value
+end
+
+-- what stays as it was is not written again: each field is bytes of the append-only file
 local function set(field, value)
   if type(value) == 'number' then value = string.format('%d', value) end
-  s[field], changed[field] = value, value
+  if s[field] ~= value then s[field], changed[field], numbers[field] = value, value, nil end
 end
+
+local TENANT = string.sub(DUE, 1, -4) .. string.match(MEMBER, '^[^:]+') -- what its keys begin with
 
 -- write-back sinks of the tenant are told of the session, at the earliest now; what they were told before counts no more
 local function tell_sinks()
-  local tenant = string.sub(DUE, 1, -4) .. string.match(MEMBER, '^[^:]+')
-  for _, name in ipairs(redis.call('HKEYS', tenant .. ':sinks')) do
-    redis.call('ZADD', tenant .. ':sink-' .. name, string.format('%d', now), MEMBER)
+  for _, name in ipairs(redis.call('HKEYS', TENANT .. ':sinks')) do
+    redis.call('ZADD', TENANT .. ':sink-' .. name, string.format('%d', now), MEMBER)
   end
 end
 
--- before any other write: a server out of memory refuses this one, and then nothing was written
+-- what a tenant's sessions take, each counted as its log is, and what they may take
+local USAGE, SIZES = TENANT .. ':usage', TENANT .. ':sizes'
+
+local function account(bytes)
+  local before = redis.call('HGET', SIZES, MEMBER)
+  if tonumber(before or nil) == bytes then return end
+  if not before then redis.call('SADD', string.sub(DUE, 1, -4) .. 'tenants', string.match(MEMBER, '^[^:]+')) end
+  if bytes then
+    redis.call('HSET', SIZES, MEMBER, string.format('%d', bytes))
+  else
+    redis.call('HDEL', SIZES, MEMBER)
+  end
+  redis.call('HINCRBY', USAGE, 'bytes', string.format('%d', (bytes or 0) - tonumber(before or 0)))
+end
+
+-- before any other write: a server out of memory, or one that lets this user do less, refuses its first one, and then
+-- nothing was written
 local function save()
+  account(num('log_bytes'))
   set('updated', now)
   local pairs_ = {}
   for field, value in pairs(changed) do pairs_[#pairs_ + 1], pairs_[#pairs_ + 2] = field, value end
-  redis.call('HSET', META, unpack(pairs_))
+  if #pairs_ > 0 then redis.call('HSET', META, unpack(pairs_)) end -- none: a second write in one ms that says the same
   written = true
   if num('current') ~= was_current then tell_sinks() end
   if unparked then redis.call('HDEL', DEAD, MEMBER) end
@@ -67,7 +96,11 @@ local function ranges_json(ranges) return #ranges == 0 and '[]' or cjson.encode(
 
 local function alive() return s.alive == '1' end
 
-local function once() return alive() and redis.call('HGET', OPS, a.op) end
+-- The reply, and as it is kept: `[ms, reply]`. Older releases kept the reply alone.
+local function once()
+  local kept = alive() and redis.call('HGET', OPS, a.op)
+  return kept and (string.match(kept, '^%[%d+,(.*)%]$') or kept), kept
+end
 
 -- the newest `count` fields, in less than twice `bytes`; the newest stays, however large it is
 local function keep(hash, queue, field, value, count, bytes)
@@ -89,9 +122,30 @@ local function keep(hash, queue, field, value, count, bytes)
   for _ = 1, surplus do redis.call('HDEL', hash, redis.call('LPOP', queue)) end
 end
 
+-- the newest replies, as many as are kept, in less than twice their bytes; the newest stays, however large it is
+local function forget()
+  local rows, flat_ = {}, redis.call('HGETALL', OPS)
+  for i = 1, #flat_, 2 do
+    local at = tonumber(string.match(flat_[i + 1], '^%[(%d+),')) or 0
+    rows[#rows + 1] = {flat_[i], flat_[i] == a.op and math.huge or at, #flat_[i + 1]}
+  end
+  table.sort(rows, function(x, y) return x[2] > y[2] end)
+  local total, surplus = 0, {}
+  for i, row in ipairs(rows) do
+    total = total + row[3]
+    if i > OPS_KEPT or (total > OPS_BYTES and i > 1) then surplus[#surplus + 1] = row[1] end
+  end
+  if #surplus > 0 then redis.call('HDEL', OPS, unpack(surplus)) end
+  redis.call('UNLINK', OPSQ) -- their order, as older releases keep it
+end
+
+-- Forgotten are many at a time: an order kept beside the replies would be three more writes each.
 local function remember(text)
-  keep(OPS, OPSQ, a.op, text, OPS_KEPT, OPS_BYTES)
-  return text
+  local kept = string.format('[%d,', now) .. text .. ']'
+  redis.call('HSET', OPS, a.op, kept)
+  written = true
+  if redis.call('HLEN', OPS) > 2 * OPS_KEPT or #text > OPS_BYTES / OPS_KEPT then forget() end
+  return text, kept
 end
 
 -- lives, leases, views
@@ -107,12 +161,41 @@ local function turn(nonce)
   set('revision', string.format('%d:%s', number, nonce))
 end
 
--- the log: its chain hash at n stands for entries 0 .. n-1
+-- the log: its chain hash at n stands for entries 0 .. n-1. Those below `base` are packed: each pack has the name of its
+-- first seq, and MARKS the chain hashes of all of them, 20 bytes each. The list begins with `base`.
+
+local MARK = 20
+
+local function hex(raw)
+  return (string.gsub(raw, '.', function(byte) return string.format('%02x', string.byte(byte)) end))
+end
+
+local function marks(from, to) return redis.call('GETRANGE', MARKS, MARK * from, MARK * to - 1) end
 
 local function hash_at(n)
   if n == num('log_len') then return s.chain end
-  local entry = redis.call('LINDEX', LOG, n - 1)
+  if n <= num('base') then return hex(marks(n - 1, n)) end
+  local entry = redis.call('LINDEX', LOG, n - 1 - num('base'))
   return entry and string.sub(entry, 1, 40)
+end
+
+-- the list's entries of these seqs
+local function listed(from, to) return redis.call('LRANGE', LOG, from - num('base'), to - 1 - num('base')) end
+
+-- the packs that hold entries `from` .. `to` - 1, up to the one that reaches so many bytes: first seq, hashes, pack, ...
+local function packed(from, to, bytes)
+  local firsts, found, taken = {}, {}, 0
+  for _, first in ipairs(redis.call('HKEYS', PACKS)) do firsts[#firsts + 1] = tonumber(first) end
+  table.sort(firsts)
+  for i, first in ipairs(firsts) do
+    local stop = firsts[i + 1] or num('base')
+    if stop > from and first < to and taken < bytes then
+      local pack = redis.call('HGET', PACKS, first)
+      found[#found + 1], found[#found + 2], found[#found + 3] = first, marks(first, stop), pack
+      taken = taken + #pack
+    end
+  end
+  return found
 end
 
 -- of the server; -1 where it may not be asked
@@ -125,7 +208,7 @@ end
 local function log_bytes()
   local total, at, length = num('log_bytes'), num('measured'), num('log_len')
   while at < length do
-    for _, item in ipairs(redis.call('LRANGE', LOG, at, at + 19)) do total = total + #item end
+    for _, item in ipairs(listed(at, math.min(at + 20, length))) do total = total + #item end
     at = at + 20
   end
   return total
@@ -135,11 +218,29 @@ end
 local function weigh(more, length)
   set('log_bytes', log_bytes() + more)
   set('measured', length)
+  set('packable', length) -- a release that cannot read packs leaves it behind
 end
 
 local function full(more) return num('quota') > 0 and log_bytes() + more > num('quota') end
 
 local function overfull(more) return reply('full', {bytes = log_bytes(), more = more, quota = num('quota')}) end
+
+-- the tenant's refusal of `more` bytes, or of one more session, if there is one
+local function overdrawn(more)
+  local quota = redis.call('HMGET', USAGE, 'quota_bytes', 'quota_sessions', 'bytes')
+  if quota[1] and more > 0 then
+    local bytes = tonumber(quota[3] or 0) - tonumber(redis.call('HGET', SIZES, MEMBER) or 0) + log_bytes()
+    if bytes + more > tonumber(quota[1]) then
+      return reply('full', {bytes = bytes, more = more, quota = tonumber(quota[1]), of = 'tenant-bytes'})
+    end
+  end
+  if quota[2] and newborn then
+    local sessions = redis.call('HLEN', SIZES) - redis.call('HEXISTS', SIZES, MEMBER)
+    if sessions >= tonumber(quota[2]) then
+      return reply('full', {bytes = sessions, more = 1, quota = tonumber(quota[2]), of = 'tenant-sessions'})
+    end
+  end
+end
 
 local function bounded(limits)
   set('ttl', limits[1])
@@ -204,7 +305,7 @@ local function there(number) return gen(number) and redis.call('EXISTS', payload
 local function prolong()
   local ttl = num('ttl')
   if ttl == 0 and redis.call('PTTL', META) < 0 then return end
-  local names = {META, LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ}
+  local names = {META, LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ, PACKS, MARKS}
   for field in pairs(s) do
     local number = string.match(field, '^g:(%d+)$')
     if number then names[#names + 1] = payload(number) end
@@ -229,171 +330,4 @@ local function on(path, seq)
     if range[1] <= seq and seq < range[2] then return true end
   end
   return false
-end
-
--- the one trigger rule
-
-local function pressure()
-  local g = gen(num('current'))
-  if not g then return num('path_tokens') end
-  return g.tokens_after + num('path_tokens') - g.at_tokens
-end
-
-local function requirement()
-  local size = pressure()
-  if size >= num('hard') then return 'hard' end
-  if size >= num('soft') and num('path_tokens') >= num('held') then return 'soft' end
-  return 'none'
-end
-
--- open while it holds a sentence for people
-local function blocked() return (s.blocked or '') ~= '' end
-
--- did a job find nothing to gain in the very path there is? until it grows, another would end the same way
-local function tried() return num('tried') > 0 and num('tried') == num('path_tokens') end
-
--- below the soft level: has the path grown by a step since the last look? what steps prune costs nobody anything
-local function stepping()
-  return requirement() == 'none' and num('step') > 0 and pressure() >= num('step') and num('path_tokens') >= num('stepped')
-end
-
-local function wanted()
-  if num('asked') > num('served') then return true end
-  if s.parked == '1' or blocked() then return false end
-  local level = requirement()
-  return level == 'soft' or (level == 'hard' and not tried()) or stepping()
-end
-
-local function hold() set('held', num('path_tokens') + num('growth')) end
-
--- the too-dense breaker: so many compactions in a row that made no room; no job starts until somebody lifts it
-
--- sizes as a provider counts whole requests, where usage has taught that; of an estimate else
-local function sizes()
-  local known = (s.calibration or '') ~= '' and cjson.decode(s.calibration) or {}
-  local factor, apart = known.factor or 1, known.overhead or 0
-  local function real(size) return apart + math.ceil(factor * size - 0.000001) end
-  if apart == 0 then
-    return string.format('Its messages take about %d tokens, compaction starts at %d.', real(pressure()), real(num('soft')))
-  elseif num('soft') <= 1 then -- the level is below what the messages can be made to take
-    return string.format('The system prompt and the tools alone take about %d tokens of each request, more than the ' ..
-      'level at which compaction starts: make them smaller, or give a larger window or a higher level. Its messages ' ..
-      'take about %d tokens more.', apart, real(pressure()) - apart)
-  end
-  return string.format('Its requests take about %d tokens, about %d of them for the system prompt and the tools; ' ..
-    'compaction starts at %d.', real(pressure()), apart, real(num('soft')))
-end
-
-local function strike()
-  set('strikes', num('strikes') + 1)
-  if num('strikes') < (num('too_dense') > 0 and num('too_dense') or STRIKES) then return end
-  set('served', num('request_no'))
-  set('blocked', string.format(
-    'This conversation cannot be made shorter: %d compactions in a row made no room. %s It goes on, but older parts ' ..
-    'may be left out of what the model sees.', num('strikes'), sizes()))
-end
-
--- did the compaction before make room? not, if the view is at the hard level again and the path has hardly grown
-local function judge()
-  if (s.trial or '') == '' then return end
-  local grown = num('path_tokens') - num('trial')
-  set('trial', '')
-  if pressure() >= num('hard') and grown < num('growth') then strike() else set('strikes', 0) end
-end
-
-local function lift()
-  set('strikes', 0)
-  set('trial', '')
-  set('blocked', '')
-  set('tried', 0)
-end
-
-local function opened()
-  event('blocked', {strikes = num('strikes'), tokens = pressure(), soft = num('soft'), sentence = s.blocked})
-end
-
--- due
-
-local function score() return not newborn and tonumber(redis.call('ZSCORE', DUE, MEMBER) or nil) end
-
--- in the set only for the end of a silence? also one that has ended, and whose job a limit has put off
-local function silent()
-  local at, doze = score(), num('doze')
-  return doze > 0 and at and (at == doze or doze <= now)
-end
-
-local function due() return (score() or false) and not (silent() and num('doze') > now) end
-
-local function set_due(score) redis.call('ZADD', DUE, string.format('%d', score), MEMBER) end
-
--- a session in a worker's hands is looked at again when its lease ends
-local function due_now() set_due(leased() and num('leased_until') or now) end
-
-local function clear_due() redis.call('ZREM', DUE, MEMBER) end
-
-local function wipe()
-  if redis.call('EXISTS', LOG) == 1 then -- only the state has expired, and with it which generations there were
-    for number = 1, 16 * GENERATIONS_KEPT do redis.call('UNLINK', payload(number)) end
-  end
-  redis.call('UNLINK', LOG, OPS, IDS, EVENTS, CHUNKS, OPSQ, CHUNKSQ)
-end
-
--- out of the shard's lists; a session that expired could not do it itself
-local function unlist()
-  clear_due()
-  redis.call('HDEL', DEAD, MEMBER)
-end
-
-local function due_as_wanted()
-  if not wanted() then
-    clear_due()
-  elseif not due() then
-    due_now()
-  end
-end
-
--- due for a while, and no worker there
-local function unattended()
-  local score = redis.call('ZSCORE', DUE, MEMBER)
-  return score ~= false and tonumber(score) + GRACE_MS < now and redis.call('EXISTS', SEEN) == 0
-end
-
-local function unpark()
-  unparked = s.parked == '1'
-  set('attempts', 0)
-  set('failures', 0)
-  set('ends', '')
-  set('parked', 0)
-end
-
--- how a job ended that counts as an attempt: what a parked session tells about itself
-local function ended(kind, worker)
-  local ends = (s.ends or '') ~= '' and cjson.decode(s.ends) or {}
-  ends[#ends + 1] = {kind = kind, at = now, worker = worker}
-  if #ends > ENDS_KEPT then table.remove(ends, 1) end
-  set('ends', cjson.encode(ends))
-end
-
--- when the automatic compactions of the last hour ended, oldest first
-local function starts()
-  local recent = {}
-  for _, at in ipairs((s.starts or '') ~= '' and cjson.decode(s.starts) or {}) do
-    if at > now - HOUR then recent[#recent + 1] = at end
-  end
-  return recent
-end
-
--- does work that nobody was asked for become wanted? then it gets a number; true: set due and ring the bell
--- broken: whatever silence the session is due for has just ended
-local function ask(broken)
-  if (due() and not broken) or not wanted() then return false end
-  set('request_no', num('request_no') + 1)
-  return true
-end
-
--- after `save()`: a server out of memory must not be left with a due session that nothing was written of
-local function rung(ring)
-  if not ring then return end
-  due_now()
-  event('due', {request = num('request_no'), requirement = requirement(), seq = num('log_len') - 1})
 end

@@ -3,6 +3,7 @@
 if not alive() and a.incarnation == num('incarnation') then
   wipe()
   unlist()
+  account(nil)
   return reply('purged', {replicas = replicas()})
 end
 if gone(a.incarnation) then return reply('gone') end
@@ -16,4 +17,5 @@ wipe()
 redis.call('UNLINK', META, LIFE)
 redis.call('HSET', META, 'v', 1, 'incarnation', a.incarnation, 'alive', 0)
 unlist()
+account(nil)
 return reply('purged', {replicas = replicas()})

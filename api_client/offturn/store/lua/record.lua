@@ -1,9 +1,18 @@
 -- Append messages. Checks in this order: once, life, redactions, acknowledged tail, log complete, expected length, ids, orphan results,
--- quota.
--- a: op, incarnation, redactions, tail_length, tail_chain, expect?, entries {digest, tokens, id?, calls, results}, config,
---    limits? {ttl, quota, too_dense}, calibration?, thresholds?, pace?, usage?; ARGV[3..] are the entries' envelopes.
-local known = once()
-if known then return known end
+-- quota, the tenant's quota.
+-- a: op, incarnation, redactions, tail_length, tail_chain, expect?, entries {digest, tokens, calls?, results?, id?}, config?
+--    (of a caller that knows no messages: the session may begin), limits? {ttl, quota, too_dense}, calibration?, thresholds?,
+--    pace?, usage?; ARGV[3..] are the entries' envelopes.
+-- Its reply is kept for each record, so it is short: numbers and no names, as store/replies.py reads them; without the
+-- chain hash, which the log has.
+local DIGEST, TOKENS, CALLS, RESULTS, ID = 1, 2, 3, 4, 5
+local MOST = 1000 -- values of one command: Lua's stack has an end
+
+local known, kept = once()
+if known then
+  local length = cjson.decode(known)[3]
+  return length and {kept, length > 0 and hash_at(length) or '', 0} or known
+end
 
 local live = alive()
 local incarnation = num('incarnation') + (live and 0 or 1)
@@ -12,7 +21,9 @@ if live and a.redactions ~= num('redactions') then return reply('moved') end -- 
 local length = live and num('log_len') or 0
 if not linked(a.tail_length, a.tail_chain) then return reply('behind', {length = length, chain = s.chain or ''}) end
 -- a log that lacks messages in its middle or at its end would take these and give none of them back
-local held = redis.call('LLEN', LOG)
+local base = num('base')
+local whole = base == 0 or (redis.call('STRLEN', MARKS) == MARK * base and redis.call('EXISTS', PACKS) == 1)
+local held = redis.call('LLEN', LOG) + (whole and base or 0)
 if live and held ~= length then return reply('torn', {held = held, length = length}) end
 if a.expect and a.expect ~= length then return reply('unexpected', {length = length}) end
 
@@ -20,30 +31,36 @@ if a.expect and a.expect ~= length then return reply('unexpected', {length = len
 local shown = cjson.decode(live and s.path or '[]')
 local seqs, fresh, ids = {}, {}, {}
 for i, entry in ipairs(a.entries) do
-  local found = entry.id and (ids[entry.id] or redis.call('HGET', IDS, entry.id))
-  local seq, digest = string.match(found or '', '^(%d+):([%x-]+)$')
-  if seq and (ids[entry.id] or on(shown, tonumber(seq))) then
-    if digest ~= entry.digest and digest ~= FORGOTTEN then return reply('duplicate', {index = i - 1, host_id = entry.id}) end
+  local id = entry[ID]
+  local found = id and (ids[id] or redis.call('HGET', IDS, id))
+  local seq, digest
+  if found then seq, digest = string.match(found, '^(%d+):([%x-]+)$') end
+  if seq and (ids[id] or on(shown, tonumber(seq))) then
+    if digest ~= entry[DIGEST] and digest ~= FORGOTTEN then return reply('duplicate', {index = i - 1, host_id = id}) end
     seqs[i] = tonumber(seq)
   else
     seqs[i] = length + #fresh
     fresh[#fresh + 1] = i
-    if entry.id then ids[entry.id] = string.format('%d:%s', seqs[i], entry.digest) end
+    if id then ids[id] = string.format('%d:%s', seqs[i], entry[DIGEST]) end
   end
 end
 
-local open = cjson.decode(live and s.open or '{}')
+local open -- where one of them has to do with calls, or there is nothing yet
 for _, i in ipairs(fresh) do
-  for _, call in ipairs(a.entries[i].results) do
-    local waiting = open[call]
-    if not waiting then return reply('orphan', {index = i - 1, call_id = call}) end
-    open[call] = waiting > 1 and waiting - 1 or nil
+  local calls, results = a.entries[i][CALLS], a.entries[i][RESULTS]
+  if calls then
+    open = open or cjson.decode(live and s.open or '{}')
+    for _, call in ipairs(results or {}) do
+      local waiting = open[call]
+      if not waiting then return reply('orphan', {index = i - 1, call_id = call}) end
+      open[call] = waiting > 1 and waiting - 1 or nil
+    end
+    for _, call in ipairs(calls) do open[call] = (open[call] or 0) + 1 end
   end
-  for _, call in ipairs(a.entries[i].calls) do open[call] = (open[call] or 0) + 1 end
 end
 
 if not live then
-  s, newborn = {}, true
+  s, numbers, newborn = {}, {}, true
   set('v', 1)
   set('incarnation', incarnation)
   set('alive', 1)
@@ -66,15 +83,18 @@ end
 if a.pace then paced(a.pace) end
 
 local chain, tokens, lines, bytes = s.chain, num('path_tokens'), {}, 0
+local stamp = string.format(' %d ', now)
 for n, i in ipairs(fresh) do
   local entry = a.entries[i]
-  chain = redis.sha1hex(chain .. entry.digest)
-  tokens = tokens + entry.tokens
-  lines[n] = string.format('%s %d ', chain, now) .. ARGV[2 + i]
+  chain = redis.sha1hex(chain .. entry[DIGEST])
+  tokens = tokens + entry[TOKENS]
+  lines[n] = chain .. stamp .. ARGV[2 + i]
   bytes = bytes + #lines[n]
 end
 if bytes > 0 and full(bytes) then return overfull(bytes) end
-local path = cjson.decode(s.path)
+local refused = overdrawn(bytes)
+if refused then return refused end
+local path = shown
 if #fresh > 0 then
   local last = path[#path]
   if last and last[2] == length then last[2] = length + #fresh else path[#path + 1] = {length, length + #fresh} end
@@ -84,7 +104,7 @@ set('log_len', length + #fresh)
 set('chain', chain)
 set('path', ranges_json(path))
 set('path_tokens', tokens)
-set('open', cjson.encode(open))
+if open or not s.open then set('open', cjson.encode(open or {})) end
 local broken = #fresh > 0 and silent()
 if broken then set('doze', 0) end
 local ring = ask(broken)
@@ -98,8 +118,10 @@ if newborn then
   unlist()
   newborn = false
 end
-for _, line in ipairs(lines) do redis.call('RPUSH', LOG, line) end
-for id, place in pairs(ids) do redis.call('HSET', IDS, id, place) end
+for i = 1, #lines, MOST do redis.call('RPUSH', LOG, unpack(lines, i, math.min(i + MOST - 1, #lines))) end
+local places = {}
+for id, place in pairs(ids) do places[#places + 1], places[#places + 2] = id, place end
+for i = 1, #places, MOST do redis.call('HSET', IDS, unpack(places, i, math.min(i + MOST - 1, #places))) end
 rung(ring)
 if dozes then set_due(num('doze')) elseif broken and not ring then clear_due() end
 if a.usage then
@@ -108,13 +130,14 @@ if a.usage then
   event('usage', usage)
 end
 
+local levels = {none = 0, soft = 1, hard = 2}
+local flags = levels[requirement()] + (due() and 4 or 0) + (ring and 8 or 0)
 local done = {
-  incarnation = incarnation, first_seq = length, last_seq = length + #fresh - 1, seqs = seqs,
-  length = length + #fresh, chain = chain, path = path, path_tokens = tokens, pressure = pressure(),
-  requirement = requirement(), due = due(), ring = ring, request_no = num('request_no'),
-  current = num('current'), adopted = num('adopted'), revision = s.revision, epoch = s.epoch,
-  blocked = s.blocked or '', at = now,
+  incarnation, length, length + #fresh, path, tokens, pressure(), flags, num('request_no'), num('current'),
+  num('adopted'), s.revision, s.epoch,
 }
-remember(reply('recorded', done))
-done.unattended = unattended() -- true of this moment only
-return reply('recorded', done)
+local skipped = #fresh < #seqs
+if skipped or blocked() then done[13] = s.blocked or '' end
+if skipped then done[14] = seqs end
+local _, answer = remember(cjson.encode(done))
+return {answer, chain, unattended() and 1 or 0} -- which is true of this moment only

@@ -1,6 +1,6 @@
 -- Delete the content of messages: tombstones take the place of their entries, and all that may quote them goes:
 -- generations, chunks, notes, digests, events. Checks in this order: once, life, the caller has read this path (which
--- may have grown since) and its generations.
+-- may have grown since) and its generations, none of them is packed.
 -- a: op, incarnation, epoch, length, chain, counter, entries {seq, id?}, quoting, tokens, reason, salt; ARGV[3..] are the
 --    tombstones' envelopes. `quoting`: generations that edit what quotes one of the messages; `tokens`: by which the path
 --    gets lighter.
@@ -23,6 +23,8 @@ for i, entry in ipairs(a.entries) do
   envelopes[entry.seq], seqs[i] = ARGV[2 + i], entry.seq
   first = math.min(first, entry.seq)
 end
+
+if first < num('base') then return reply('still-packed', {base = num('base')}) end
 
 -- a generation goes that covers one of them, edits what quotes one, or was told words of the host's when it was there
 local dropped, quoting = {}, {}
@@ -69,6 +71,7 @@ for _ = first, num('log_len') - 1 do redis.call('LMOVE', LOG, LOG, 'LEFT', 'RIGH
 local replies = redis.call('HGETALL', OPS)
 for i = 1, #replies, 2 do
   local told = cjson.decode(replies[i + 1])
+  told = told.kind and told or told[2] or {}
   if told.chain and told.length > first then
     redis.call('HSET', OPS, replies[i], (string.gsub(replies[i + 1], told.chain, other(told.chain))))
   end
@@ -88,6 +91,9 @@ set('path_tokens', num('path_tokens') - a.tokens)
 set('trial', '') -- the compaction that was going to be judged by what came after it may be gone
 set('focus', '')
 set('note', '')
+local phases = cjson.decode(s.phases or '[]')
+for _, phase in ipairs(phases) do phase.note = '' end
+set('phases', ranges_json(phases))
 set('current', current)
 if dropped[num('adopted')] then set('adopted', current) end
 set('redactions', num('redactions') + 1)

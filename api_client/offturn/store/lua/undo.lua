@@ -1,9 +1,11 @@
 -- Put another path in place: shorter (rewind), or with new messages where others were (amend, mirror). Nothing is deleted.
--- Checks in this order: once, life, the path is the one the caller read, something to undo, quota.
+-- Checks in this order: once, life, the path is the one the caller read, something to undo, quota, the
+-- tenant's quota.
 -- a: op, incarnation, epoch, length, chain, counter, path, path_tokens, open, unfit, shown_tokens, shadow,
---    config?, entries {digest, id?}; ARGV[3..] are their envelopes. `unfit`: generations inside the path whose view the caller
+--    config?, entries as in record.lua; ARGV[3..] are their envelopes. `unfit`: generations inside the path whose view the caller
 --    found broken; `shown_tokens`: what the view of the one that will be current weighs; `shadow`: that one does not go
 --    in force.
+local DIGEST, ID = 1, 5
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end
@@ -37,11 +39,13 @@ end
 
 local chain, lines, bytes = s.chain, {}, 0
 for i, entry in ipairs(a.entries) do
-  chain = redis.sha1hex(chain .. entry.digest)
+  chain = redis.sha1hex(chain .. entry[DIGEST])
   lines[i] = string.format('%s %d ', chain, now) .. ARGV[2 + i]
   bytes = bytes + #lines[i]
 end
 if bytes > 0 and full(bytes) then return overfull(bytes) end
+local refused = overdrawn(bytes)
+if refused then return refused end
 
 set('path', ranges_json(path))
 set('path_tokens', a.path_tokens)
@@ -59,7 +63,7 @@ local ring = ask()
 save()
 for i, entry in ipairs(a.entries) do
   redis.call('RPUSH', LOG, lines[i])
-  if entry.id then redis.call('HSET', IDS, entry.id, string.format('%d:%s', a.length + i - 1, entry.digest)) end
+  if entry[ID] then redis.call('HSET', IDS, entry[ID], string.format('%d:%s', a.length + i - 1, entry[DIGEST])) end
 end
 rung(ring)
 event(#a.entries > 0 and 'amended' or 'rewound', {generation = number, seq = length - 1, tokens = a.path_tokens})

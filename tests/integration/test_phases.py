@@ -1,0 +1,65 @@
+"""`phase_done`: where a phase ends, whenever a worker comes and whatever it makes of it."""
+
+from __future__ import annotations
+
+from redis.asyncio import Redis
+
+from offturn import Compacted, CompactionClient, Skipped
+from offturn.store.sessions import SessionStore
+from offturn.testing import FakeSummarizer
+from offturn_engine.summary import SummaryRequest
+from tests.integration.host import human, turns
+
+WINDOW = 16_000
+
+
+async def test_ends_of_phases_are_where_they_were_told_and_none_is_lost(client: CompactionClient, redis: Redis) -> None:
+    record = SessionStore(redis).generation
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    await session.record(turns("openai-chat", 1))
+    await session.phase_done("The plan is made.")
+    assert await client.run_due(summarizer=FakeSummarizer()) == [Skipped(reason="below_phase_minimum")]
+
+    await session.record(turns("openai-chat", 11, start=1))
+    await session.phase_done("The login bug is fixed.")
+    await session.record(turns("openai-chat", 1, start=12))
+    await session.phase_done("The tests are green.")
+    await session.record([human("Now the logout page.")])
+    prompts: list[str] = []
+
+    async def look(request: SummaryRequest) -> None:
+        prompts.append(request.content)
+
+    [outcome] = await client.run_due(summarizer=FakeSummarizer(on_request=look))
+    assert isinstance(outcome, Compacted)
+    first = await record(session.key, 1)
+    assert first is not None
+    assert [(end.seq, end.note) for end in first.phases] == [
+        (3, "The plan is made."),
+        (47, "The login bug is fixed."),
+        (51, "The tests are green."),
+    ]
+    assert all(end.note in prompts[0] for end in first.phases)
+
+    await session.record(turns("openai-chat", 12, start=13))
+    await session.request()
+    assert isinstance((await client.run_due(summarizer=FakeSummarizer()))[0], Compacted)
+    second = await record(session.key, 2)
+    assert second is not None
+    assert second.phases == first.phases
+
+
+async def test_a_redaction_takes_what_was_said_of_phases_and_leaves_their_ends(
+    client: CompactionClient, redis: Redis
+) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    await session.record(turns("openai-chat", 12))
+    await session.phase_done("The login bug of Jane Doe is fixed.")
+    await session.redact([0], reason="asked for")
+    meta = await redis.hgetall(session.key.key("meta"))  # type: ignore[misc]
+    assert b"Jane Doe" not in b"".join(meta.values())
+
+    assert isinstance((await client.run_due(summarizer=FakeSummarizer()))[0], Compacted)
+    record = await SessionStore(redis).generation(session.key, 1)
+    assert record is not None
+    assert [(end.seq, end.note) for end in record.phases] == [(47, "")]

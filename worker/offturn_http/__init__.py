@@ -1,0 +1,1 @@
+"""HTTP over the client: one process serves all tenants, and decides nothing that the client decides."""
