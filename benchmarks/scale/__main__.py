@@ -1,6 +1,6 @@
 """Workers as pods on one machine, in front of a provider as slow as a real one: throughput, restarts, kills, scaling.
 
-    python -m benchmarks.scale [--quick] [--json FILE]
+    python -m benchmarks.scale [--waves N] [--json FILE]
 
 Every worker is a process of its own (`offturn worker`), the store is the embedded Valkey, the provider the project's model
 server with a latency of its own. Jobs queue up before the first worker starts. Ends with `n of m reached`; exit 1 where a
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scale.fleet import Fleet
-from benchmarks.scale.load import Backlog, steady, whole
+from benchmarks.scale.load import Backlog, lossless, steady, whole
 from benchmarks.scale.meter import Reading, cpu_seconds, resident
 from benchmarks.scale.provider import Bill, billed, slow_provider
 from benchmarks.scale.scaler import Scaler, shipped
@@ -34,7 +34,9 @@ from offturn_config.keys import QUEUE, due
 from offturn_config.settings import WorkerSettings
 from offturn_worker.fake_model.server import FakeModel
 
-WORKERS, WAVES, DISTURBED = 4, 5, 4
+WORKERS, WAVES, DISTURBED = 4, 10, 4
+"""So many jobs for each slot: what both ends of a run leave unused is a part of it that shrinks with its length."""
+
 MAX_JOBS: int = WorkerSettings.model_fields["max_jobs"].default
 IDLE_SECONDS = 20.0
 HOST_SECONDS = 0.2
@@ -84,10 +86,12 @@ class Run:
 def main(arguments: list[str]) -> int:
     """Run all, print all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="two waves of jobs instead of five")
+    parser.add_argument(
+        "--waves", type=int, default=WAVES, metavar="N", help="jobs for each slot (default: %(default)s)"
+    )
     parser.add_argument("--json", type=Path, help="write the figures there")
     given = parser.parse_args(arguments)
-    run = asyncio.run(_all(2 if given.quick else WAVES))
+    run = asyncio.run(_all(given.waves))
     if given.json:
         given.json.write_text(json.dumps(run.found, indent=2) + "\n")
     _say(f"{sum(run.reached)} of {len(run.reached)} reached")
@@ -168,6 +172,10 @@ async def throughput(run: Run) -> None:
             "steady",
             rate,
             f"while jobs waited, {rate:.1%} of workers x max_jobs / latency; the bar counts all of the run",
+        )
+        most = jobs / lossless(bill.answers, slots) / ideal
+        run.note(
+            "lossless", most, f"slots that lose no time reach {most:.1%}: the last answers end one after the other"
         )
         run.found["throughput"] = done / ideal
         run.bar(

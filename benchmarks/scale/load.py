@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from heapq import heapreplace
 from typing import Any
 
 import orjson
@@ -107,3 +108,11 @@ def steady(spans: Sequence[tuple[int, int]]) -> float:
     first, last = min(began for began, _ in spans), max(began for began, _ in spans)
     done = sum((min(ended, last) - began) / (ended - began) for began, ended in spans)
     return done / (last - first) * 1000
+
+
+def lossless(answers: Sequence[float], slots: int) -> float:
+    """Seconds that so many slots take for these answers, asked one after the other, if nothing else takes time."""
+    ends = [0.0] * slots
+    for seconds in answers:
+        heapreplace(ends, ends[0] + seconds)
+    return max(ends)

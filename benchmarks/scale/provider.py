@@ -26,12 +26,22 @@ def slow_provider(first_token: float = FIRST_TOKEN_SECONDS, pace: float = TOKENS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """Answered calls, those of them whose prompt had been answered before, those the client cut off; seconds of an answer."""
+    """Answered calls, those of them whose prompt had been answered before, those the client cut off; seconds of each answer
+    in the order of asking.
+    """
 
-    paid: int
     twice: int
     cut: int
-    latency: float
+    answers: list[float]
+
+    @property
+    def paid(self) -> int:
+        return len(self.answers)
+
+    @property
+    def latency(self) -> float:
+        """Seconds of an answer in the mean; 0 where there was none."""
+        return mean(self.answers or [0.0])
 
 
 @dataclass(slots=True)
@@ -44,10 +54,9 @@ class Billing:
         paid = [call for call in self.calls if not call.disconnected.is_set()]
         prompts = Counter(_digest(call.body) for call in paid)
         return Bill(
-            paid=len(paid),
             twice=sum(count - 1 for count in prompts.values()),
             cut=len(self.calls) - len(paid),
-            latency=mean(call.seconds for call in paid) if paid else 0.0,
+            answers=[call.seconds for call in paid],
         )
 
 
