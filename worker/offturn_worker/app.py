@@ -40,7 +40,7 @@ from offturn_worker.logs import described, unhandled_logged
 from offturn_worker.metrics import Metrics
 from offturn_worker.outage import Watch
 from offturn_worker.packer import Packer
-from offturn_worker.pausing import Known, unless_paused
+from offturn_worker.pausing import KnownPauses, unless_paused
 from offturn_worker.poller import Poller
 from offturn_worker.process import kept
 from offturn_worker.pulse import Pulse
@@ -128,7 +128,7 @@ async def serve(
     pulse, store, metrics = Pulse("poll", "sweep"), SessionStore(servers.store), metrics or Metrics()
     watch = Watch(servers.named, lease_ms=settings.lease_ms, met=metrics.met)
     wake = Wake(servers.queue, rung=metrics.heard)
-    pauses = Known(Pauses(servers.store).every)
+    pauses = KnownPauses(Pauses(servers.store).every)
     archive = ArchiveStore(servers.store)
     keeper = Keeper(archive, Objects(settings.archive_url), metrics.moved) if settings.archive_url else None
     job = counted(with_archive(unless_paused(compact, pauses), archive, keeper), metrics, store)
