@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,6 +23,7 @@ from offturn.store.tenants import Tenants
 from offturn.store.unpacked import Unpacked
 from offturn.store.workers import Workers
 from offturn.summarizer import AnySummarizer
+from offturn_config.errors import OffturnError
 from offturn_config.settings import WorkerSettings
 from offturn_models.prices import price_of
 from offturn_models.route import Route
@@ -143,13 +144,17 @@ async def serve(
         waiting=wake.rouse,
     )
     walk = Walk(archive, Tenants(servers.store), keeper, after=settings.archive_after)
+    workers = Workers(servers.store)
+    with suppress(OffturnError):  # a store that is lost already is waited for all the same
+        if any(one.id != settings.worker_id for one in await workers.every()):
+            await watch.begin()
     with unhandled_logged(), stop_on_signal() as stop:
         metrics.limit.set(settings.max_jobs)
         metrics.lag.set_function(lambda: pulse.lag)
         metrics.draining.set_function(stop.is_set)
         fleet = Fleet(servers.store, servers.queue, metrics.models)
         health = Health(pulse, servers.each, stop.is_set, metrics, fleet)
-        heartbeat = Heartbeat(Workers(servers.store), settings, stop)
+        heartbeat = Heartbeat(workers, settings, stop)
         async with (
             health.served(settings.health_host, settings.health_port) as port,
             heartbeat.kept(),
