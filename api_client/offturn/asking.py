@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Protocol
+from itertools import chain
+from typing import Protocol, TypeAlias
 
 from offturn.summarizer import Summarizer
 from offturn_config.groups import Summary
@@ -26,6 +27,8 @@ from offturn_engine.tokens import estimate_text
 from offturn_engine.transcript_text import Block, serialise, text_of
 
 SMALLEST_CHUNK = 1_000  # tokens
+
+Chunk: TypeAlias = tuple[Block, ...]
 
 
 class Paid(Protocol):
@@ -51,75 +54,88 @@ class Asking:
     masked: int = 0
     head_trimmed: int = 0
     told: tuple[Statement, ...] | None = None
+    _refused: BadAnswer | SummarizerError | None = None  # a part for good: no other call begins
 
     async def run(self) -> tuple[Sections, str]:
         """The sections, and who wrote them.
 
-        A model whose window turns out smaller than told gets less at a time: smaller chunks, or, of a policy that trims,
-        less of the oldest. Raises BadAnswer and SummarizerError.
+        A model whose window turns out smaller than told gets less at a time: what it could not take in smaller chunks, or,
+        of a policy that samples or trims, less of all. Raises BadAnswer and SummarizerError.
         """
         rules = self.wanted.policy.summary
-        room = _room(self.wanted, self.summarizer.window)
-        while room > SMALLEST_CHUNK:
-            try:
-                return await self._within(room)
-            except SummarizerError as error:
-                if error.kind != "too_long":
-                    raise
-                room = room * 4 // 5 if rules.trim else room // 2
-        return await self._within(SMALLEST_CHUNK)
-
-    async def _within(self, room: int) -> tuple[Sections, str]:
-        texts = self._texts(room)
-        if self.wanted.policy.summary.chunking == "rolling":
-            return await self._rolling(texts)
-        parts = await asyncio.to_thread(list, texts)
-        if len(parts) < 2:
-            return await self._rolling(iter(parts))
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._part(part)) for part in parts]
-        except ExceptionGroup as failed:  # the first one says why; the others were stopped
-            raise failed.exceptions[0] from None
-        results = [task.result() for task in tasks]
-        for result in results:
-            if isinstance(result, SummarizerError):
-                raise result
-        records = [f"{record_text(result)}\n\n" for result in results if isinstance(result, Sections)]
-        made = [Block(i, i + 1, record, estimate_text(record)) for i, record in enumerate(records)]
-        return await self._rolling(map(text_of, chunks(made, budget=room)), merge=True)
-
-    def _texts(self, room: int) -> Iterator[str]:
-        """The texts of the calls. The counts hold once all have been asked for."""
-        self.masked = 0
-        blocks, self.head_trimmed = _shown(self._counted(_blocks(self.wanted)), self.wanted.policy.summary, room)
-        yield from map(text_of, chunks(blocks, budget=room))
+        room = max(_room(self.wanted, self.summarizer.window), SMALLEST_CHUNK)
+        blocks = self._counted(_blocks(self.wanted))
+        if rules.one_call or rules.trim:
+            return await self._some(await asyncio.to_thread(list, blocks), room)
+        parts = chunks(blocks, budget=room)
+        if rules.chunking == "rolling":
+            return await self._rolling(parts, self.wanted.previous, room)
+        every = await asyncio.to_thread(list, parts)
+        if len(every) < 2:
+            return await self._rolling(iter(every), self.wanted.previous, room)
+        return await self._at_once(every, room)
 
     def _counted(self, blocks: Iterable[Block]) -> Iterator[Block]:
         for block in blocks:
             self.masked += block.masked
             yield block
 
-    async def _rolling(self, parts: Iterator[str], *, merge: bool = False) -> tuple[Sections, str]:
-        sections, model = self.wanted.previous, self.summarizer.model
+    async def _some(self, blocks: Sequence[Block], room: int) -> tuple[Sections, str]:
+        """Of what is chosen of all, for each size anew."""
+        rules = self.wanted.policy.summary
+        while True:
+            chosen, self.head_trimmed = await asyncio.to_thread(_shown, blocks, rules, room)
+            try:
+                return await self._rolling(chunks(chosen, budget=room), self.wanted.previous)
+            except SummarizerError as error:
+                if error.kind != "too_long" or room == SMALLEST_CHUNK:
+                    raise
+                room = max(room * 4 // 5 if rules.trim else room // 2, SMALLEST_CHUNK)
+
+    async def _rolling(
+        self, parts: Iterator[Chunk], previous: Sections, room: int = SMALLEST_CHUNK, *, merge: bool = False
+    ) -> tuple[Sections, str]:
+        """Each part updates the record. A part that is too long is cut, and what follows it: until parts are smallest."""
+        sections, model = previous, self.summarizer.model
         while (part := await asyncio.to_thread(next, parts, None)) is not None:
-            sections, model = await self._ask(part, sections, merge=merge)
+            try:
+                sections, model = await self._ask(text_of(part), sections, merge=merge)
+            except SummarizerError as error:
+                if error.kind != "too_long" or room == SMALLEST_CHUNK:
+                    raise
+                room = max(room // 2, SMALLEST_CHUNK)
+                parts = chunks(chain(part, chain.from_iterable(parts)), budget=room)
         return sections, model
+
+    async def _at_once(self, parts: Sequence[Chunk], room: int) -> tuple[Sections, str]:
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._part(part, room)) for part in parts]
+        except ExceptionGroup as failed:  # the first one says why; the others were stopped
+            raise failed.exceptions[0] from None
+        results = [task.result() for task in tasks]
+        for result in results:
+            if not isinstance(result, Sections):
+                raise self._refused or result
+        records = [f"{record_text(result)}\n\n" for result in results if isinstance(result, Sections)]
+        made = [Block(i, i + 1, record, estimate_text(record)) for i, record in enumerate(records)]
+        return await self._rolling(chunks(made, budget=room), self.wanted.previous, room, merge=True)
+
+    async def _part(self, part: Chunk, room: int) -> Sections | BadAnswer | SummarizerError:
+        """A failure does not stop the other parts: what they are answered is kept for the next try, and the one call that
+        finds out whether a provider is back must not end because the others were refused meanwhile. After one for good
+        no other call begins.
+        """
+        try:
+            return (await self._rolling(iter([part]), NO_SECTIONS, room))[0]
+        except (BadAnswer, SummarizerError) as error:
+            if self._refused is None and (isinstance(error, BadAnswer) or not error.retryable):
+                self._refused = error
+            return error
 
     async def _ask(self, text: str, previous: Sections, *, merge: bool = False) -> tuple[Sections, str]:
         reply, sections = await self._answer(await asyncio.to_thread(self._request, text, previous, merge))
         return sections, reply.model
-
-    async def _part(self, text: str) -> Sections | SummarizerError:
-        """What may pass by itself does not stop the other parts: their answers are kept for the next try, and the one call
-        that finds out whether a provider is back must not end because the others were refused meanwhile.
-        """
-        try:
-            return (await self._ask(text, NO_SECTIONS))[0]
-        except SummarizerError as error:
-            if not error.retryable:
-                raise
-            return error
 
     async def amended(self, sections: Sections, text: str) -> tuple[Sections, str]:
         """The sections with what this text tells. Raises BadAnswer and SummarizerError."""
@@ -165,6 +181,8 @@ class Asking:
         return reply, checked
 
     async def _pay(self, asked: SummaryRequest) -> SummaryReply:
+        if self._refused is not None:
+            raise self._refused
         reply = await self.summarizer.summarize(asked)
         paid = Spent(
             calls=1,

@@ -14,7 +14,7 @@ from offturn.errors import Conflict, InvalidSetting, Refused
 from offturn.exporting import export
 from offturn.handle import Handle
 from offturn.links import Links
-from offturn.paths import Move, Ref, amended, place, up_to
+from offturn.paths import Move, Ref, amended, phase_ends, place, up_to
 from offturn.room import no_room
 from offturn.store.replies import (
     ConfigureReply,
@@ -90,7 +90,8 @@ class Moving(Handle):
     async def fork(self, new_id: str, *, at: Ref | None = None) -> Self:
         """A new session with a copy of the path, up to and with `at`; both go on on their own.
 
-        It has the same settings, ids and pins. Generations are not copied: a long copy is due for a compaction at once.
+        It has the same settings, ids and pins, and its phases end where they did. Generations are not copied: a long copy is
+        due for a compaction at once. Nor is what was requested, by `phase_done` either: who asked for that waits for it here.
         Raises Refused where `new_id` holds messages already, or nothing is recorded here.
         """
         key = SessionKey(self.key.tenant, new_id)
@@ -102,6 +103,7 @@ class Moving(Handle):
             entries = [
                 entry_of(message, i) for message, i in zip(cache.path[:stop], cache.path_ids[:stop], strict=True)
             ]
+            phases = phase_ends(cache, await cache.find(meta.current), stop)
             there = await links.store.sync(key, incarnation=0, length=0, chain="", limit_entries=0)
             if there.meta is not None:
                 raise Refused(f"session {key.session!r} exists: fork to another id")
@@ -119,6 +121,7 @@ class Moving(Handle):
                     calibration=meta.calibration,
                     thresholds=(meta.soft, meta.hard, meta.growth),
                     pace=meta.pace,
+                    phases=phases,
                 )
             )
             if isinstance(reply, Overfull):

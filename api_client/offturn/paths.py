@@ -14,9 +14,11 @@ from offturn.entries import OriginRule, Prepared, prepare
 from offturn.errors import Refused
 from offturn.store.replies import NewEntry
 from offturn_config.errors import InvalidSetting
+from offturn_engine.compaction import Compaction, PhaseEnd
 from offturn_engine.groups import pair
 from offturn_engine.handles import parse_handle
 from offturn_engine.invariants import Shown, violations
+from offturn_engine.ledger.phases import ended
 from offturn_engine.messages import Message, ToolCallPart
 from offturn_engine.ranges import Ranges, in_order, inside, normalise
 from offturn_engine.render import render
@@ -113,6 +115,13 @@ def amended(cache: Cache, ref: Ref, raw: Any, rule: OriginRule) -> tuple[list[Me
             f"message m{old.seq}: {lost} results on the path would have no call: keep the call ids they answer"
         )
     return messages, made
+
+
+def phase_ends(cache: Cache, record: Compaction | None, stop: int | None) -> tuple[PhaseEnd, ...]:
+    """The ends of phases in the path up to there, each at its index: those that the record tells of, and later ones."""
+    told = {end.seq: end.note for end in ended(cache.path, record.phases if record else (), cache.live.phase_ends)}
+    path = enumerate(cache.path[:stop])
+    return tuple(PhaseEnd(seq=i, note=told[message.seq]) for i, message in path if message.seq in told)
 
 
 def _handed_over(cache: Cache, entries: Sequence[NewEntry], instead: Mapping[int, int]) -> str | None:

@@ -136,12 +136,12 @@ class Known:
 
     @cached_property
     def _pieces(self) -> tuple[dict[str, None], set[str]]:
-        """The pieces that are read, and other forms of them. What is a form of one before is not read for itself."""
+        """The pieces that are read, and other forms of them. A form that is a piece too is read as well: `1500` behind `1.500`."""
         read: dict[str, None] = {}
         forms: set[str] = set()
         for run in _PIECES.of(self._text):
             piece = run.strip(".-")
-            if piece not in forms:
+            if piece not in read:
                 read[piece] = None
                 if not piece.isalnum():
                     fields = piece.split(".")[:_FIELDS]

@@ -134,6 +134,26 @@ def test_a_number_written_another_way_is_the_same(source: str, text: str) -> Non
 
 @pytest.mark.parametrize(
     ("source", "text"),
+    [
+        ("batch = 12_000\nwrote 12000 rows", "12k rows"),
+        ("1.500 of 1500 rows", "1.5k rows"),
+        ("1.234 and 1234", "1.2k"),
+    ],
+)
+def test_in_which_order_a_source_says_it_makes_no_difference(source: str, text: str) -> None:
+    there = ungrounded(text, source)
+    back = ungrounded(text, " ".join(reversed(source.split())))
+    assert there == back == []
+
+
+@pytest.mark.parametrize("text", ["1.3k rows", "15k rows", "1.6k", "1.5M rows", "150 rows"])
+def test_another_amount_is_refused_in_either_order(text: str) -> None:
+    for source in ("1.500 of 1500 rows", "1500 rows of 1.500"):
+        assert ungrounded(text, source)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
     [("use 8 workers", "80 workers"), ("timeout=30000", "45 s"), ("5k", "50,000"), ("5 MB", "50 MB")],
 )
 def test_another_number_is_not(source: str, text: str) -> None:

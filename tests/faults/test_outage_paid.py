@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from redis.asyncio import Redis
 
 from offturn import CompactionClient
 from offturn_worker.fake_model import FakeModel
-from tests.faults.processes import Store, count, fill, handle, running, settled, workers
+from tests.faults.processes import PATIENCE, Store, count, fill, handle, running, settled, workers
 
 OUTAGE = 10.0  # seconds
 
@@ -59,3 +60,32 @@ async def test_ten_seconds_without_a_store(store: Store, tmp_path: Path, frozen:
         later = handle(client, "later")  # and both go on
         await fill(later)
         await (await later.request()).wait(40)
+
+
+async def test_a_worker_that_begins_as_the_store_comes_back_claims_nothing_yet(store: Store, tmp_path: Path) -> None:
+    """Who holds the session is heard first, though its lease ran out while nobody could renew it."""
+    async with (
+        FakeModel(delay=2.0) as model,
+        CompactionClient.from_url(store.url, timeout=20.0) as client,
+        workers(store.url, tmp_path) as crew,
+    ):
+        settings = {"SUMMARIZER": f"openai:fake@{model.openai_url}", "OPENAI_API_KEY": "key"}
+        holds = await crew.start(**settings)
+        session = handle(client, "s")
+        await fill(session)
+        await session.request()
+        await asyncio.wait_for(model.called.wait(), PATIENCE)
+        holds.freeze()
+        async with Redis.from_url(store.url) as redis:  # as if the server had been away that long
+            await redis.hset(session.key.key("meta"), "leased_until", 1)
+            await redis.delete(*[name async for name in redis.scan_iter("arq:in-progress:*")])
+        await store.kill()
+        await store.start()
+        begins = await crew.start(LEASE_MS="20000", **settings)  # for so long it waits
+        await asyncio.sleep(2.0)  # in which it would have claimed the session
+        holds.thaw()
+
+        await settled(session)
+
+        assert '"server_found"' not in begins.said, "what it waits for is older than itself"
+        assert len(model.calls) == await count(session, "claimed") == await count(session, "committed") == 1

@@ -101,3 +101,28 @@ async def test_parts_at_once_find_out_that_a_provider_is_back(valkey_url: str, r
         answered = [call.size for call in model.calls if call.behaviour.name == "ok"]
         assert len(answered) == len(model.calls) - 1
         assert not any(call.disconnected.is_set() for call in model.calls)
+
+
+async def test_a_part_refused_for_good_costs_that_part(valkey_url: str, redis: Redis, tmp_path: Path) -> None:
+    """The facts stand in for the summary; the next job asks for the refused part, and puts all of them together."""
+    async with (
+        FakeModel(delay=0.2) as model,
+        CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as client,
+        workers(valkey_url, tmp_path) as crew,
+    ):
+        model.script(["refusal"])
+        session = client.session("s", format="openai-chat", window=24_000, overrides={"summary.chunking": "parallel"})
+        await fill(session, count=40)
+        ticket = await session.request()
+        await start(crew, model)
+        refused = await ticket.wait(PATIENCE)
+        parts = len(model.calls)
+
+        outcome = await (await session.request()).wait(PATIENCE)
+
+        assert isinstance(refused, Compacted)
+        assert (refused.method, refused.provisional) == ("extractive", True)
+        assert isinstance(outcome, Compacted)
+        assert (outcome.method, outcome.provisional) == ("model", False)
+        assert not any(call.disconnected.is_set() for call in model.calls)
+        assert len(model.calls) == parts + 2  # that part, and all of them put together

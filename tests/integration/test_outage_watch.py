@@ -112,3 +112,28 @@ async def test_what_counts_as_an_outage(tmp_path: Path) -> None:
     assert not is_outage(ResponseError("WRONGTYPE Operation against a key"))
     assert is_outage(ResponseError("MASTERDOWN Link with MASTER is down"))
     assert is_outage(ResponseError("MISCONF Redis is configured to save"))
+
+
+@pytest.mark.parametrize(("seconds", "ready"), [(0, False), (5, False), (6, True), (90_000, True), (None, True)])
+async def test_a_server_that_has_run_for_less_than_a_lease_came_back(seconds: int | None, ready: bool) -> None:
+    class Told:
+        async def execute_command(self, *_: Any) -> dict[str, int]:
+            return {} if seconds is None else {"uptime_in_seconds": seconds}
+
+    told: Any = Told()
+    watch = Watch({"store": told}, lease_ms=5_000)
+    await watch.begin()
+    assert watch.ready is ready
+
+
+async def test_a_server_that_does_not_tell_since_when_it_runs_is_taken_at_once(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        client = await client_of(server)
+        watch = Watch({"store": client}, lease_ms=60_000)
+        await watch.begin()
+        assert not watch.ready
+        server.ask.execute_command("ACL", "SETUSER", "default", "-info")
+        denied = Watch({"store": client}, lease_ms=60_000)
+        await denied.begin()
+        assert denied.ready
+        await client.aclose()

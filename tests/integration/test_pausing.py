@@ -15,7 +15,7 @@ from offturn.store.sessions import SessionStore
 from offturn_config import keys
 from offturn_config.keys import QUEUE, SessionKey
 from offturn_worker import pausing
-from offturn_worker.pausing import Known, unless_paused
+from offturn_worker.pausing import KnownPauses, unless_paused
 from offturn_worker.sweep import Sweep
 from tests.integration.host import turns
 from tests.integration.shell import Compaction, settings, until, until_empty, working
@@ -115,7 +115,7 @@ async def test_one_look_serves_many_jobs(pauses: Pauses, monkeypatch: pytest.Mon
 
     await pauses.begin("acme")
     compact = Compaction()
-    limited = unless_paused(compact, Known(read))
+    limited = unless_paused(compact, KnownPauses(read))
 
     outcomes = await asyncio.gather(*(limited(key) for key in (ACME, OTHER) * 10))
 

@@ -49,6 +49,34 @@ async def test_ends_of_phases_are_where_they_were_told_and_none_is_lost(client: 
     assert second.phases == first.phases
 
 
+async def test_a_fork_knows_the_ends_in_its_part_of_the_path(client: CompactionClient, redis: Redis) -> None:
+    """Those that a generation tells of, which is not copied, and those that none does yet."""
+    record = SessionStore(redis).generation
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    await session.record(turns("openai-chat", 2))
+    await session.rewind()  # places in the path are not those in the log any more
+    await session.record(turns("openai-chat", 10, start=2))
+    await session.phase_done("The login bug is fixed.")
+    assert isinstance((await client.run_due(summarizer=FakeSummarizer()))[0], Compacted)
+    await session.record(turns("openai-chat", 3, start=12))
+    await session.phase_done("The tests are green.")
+    await session.record(turns("openai-chat", 1, start=15))
+
+    whole, part = await session.fork("whole"), await session.fork("part", at=58)
+    assert not (await whole.status()).due, "what was asked of one session is done for that one"
+    assert (await session.status()).due
+    for copy in (whole, part):
+        await copy.request()
+    assert [type(outcome) for outcome in await client.run_due(summarizer=FakeSummarizer())] == [Compacted] * 3
+
+    told = {one.key.session: await record(one.key, 1) for one in (whole, part)}
+    ends = {name: found and [(end.seq, end.note) for end in found.phases] for name, found in told.items()}
+    assert ends == {
+        "whole": [(43, "The login bug is fixed."), (55, "The tests are green.")],
+        "part": [(43, "The login bug is fixed.")],
+    }
+
+
 async def test_a_redaction_takes_what_was_said_of_phases_and_leaves_their_ends(
     client: CompactionClient, redis: Redis
 ) -> None:

@@ -30,7 +30,7 @@ from offturn.store.replies import (
 )
 from offturn.store.state import Pace
 from offturn_engine.chain import link
-from offturn_engine.compaction import Compaction
+from offturn_engine.compaction import Compaction, PhaseEnd
 from offturn_engine.ranges import seqs_of
 from tests.protocol.changes import (
     GENERATIONS_KEPT,
@@ -100,6 +100,7 @@ def record(
     config: str = "{}",
     limits: tuple[int, int, int] = (0, 0, 3),
     pace: Pace | None = None,
+    phases: Sequence[PhaseEnd] = (),
     **_: Any,
 ) -> tuple[State, RecordReply]:
     before = s
@@ -126,6 +127,7 @@ def record(
     first = len(s.log)
     if not s.alive:
         s = State(incarnation=incarnation, alive=True, epoch=op, config=config, quota=limits[1], allowed=s.allowed)
+        s = s._replace(phases=tuple((0, end.seq, end.note) for end in phases)[-PHASES_KEPT:])
     if refused := full(s, log):
         return before, refused
     s = s._replace(log=tuple(log), path=grown(s.path, first, len(log)), thresholds=thresholds, pace=pace or s.pace)

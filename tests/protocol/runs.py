@@ -74,7 +74,7 @@ def host_choices(stage: Stage, rng: Random, name: str) -> list[tuple[str, int]]:
     sizes = " ".join(rng.choice("1123") for _ in range(rng.choice((1, 1, 2))))
     found = [
         (f"open {name}", 2 if host.incarnation is not None else 8),
-        (f"record {name} {sizes}{lost}", 6),
+        (f"record {name} {sizes}{rng.choice(('', '', ' copied'))}{lost}", 6),
         (f"repeat {name}{lost}", 1),
         (f"conflict {name}", 1),
         (f"request {name}{rng.choice(('', ' told', ' phase', ' phase told'))}{lost}", 2),

@@ -18,7 +18,7 @@ from offturn.store.sessions import SessionStore
 from offturn.store.state import Stamp
 from offturn_config import keys
 from offturn_config.keys import SessionKey
-from offturn_engine.compaction import Compaction
+from offturn_engine.compaction import Compaction, PhaseEnd
 from offturn_engine.ranges import ranges_of, seqs_of
 from tests.protocol import model
 from tests.protocol.bounds_steps import LIMITS, BoundsSteps
@@ -33,6 +33,7 @@ from tests.protocol.words import plain, word
 
 THRESHOLDS = (2, 4, 2)
 LEASE_MS = 600_000  # leases end when a step says so
+COPIED = tuple(PhaseEnd(seq=i, note="words" if i % 2 else "") for i in range(52))  # two more than are kept
 OWN_KEYS = ("meta", "log", "ops", "opsq", "ids", "events", "chunks", "chunksq", "packs", "marks", "life")
 
 
@@ -102,7 +103,8 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage, PackingStage, ArchiveStep
         return "opened"
 
     async def on_record(self, name: str, *arguments: str) -> str:
-        sizes = [int(a) for a in arguments if a != "lost"] or [1]
+        """`copied`: a first one brings ends of phases along."""
+        sizes = [int(a) for a in arguments if a.isdigit()] or [1]
         entries = [self.entry(str(self.draw()), f"text {self.drawn}", size) for size in sizes]
         return await self.record(name, entries, arguments)
 
@@ -126,7 +128,8 @@ class Stage(Hours, BoundsSteps, Moves, RedactingStage, PackingStage, ArchiveStep
     async def record(self, name: str, entries: Sequence[NewEntry], arguments: Sequence[str]) -> str:
         length, chain = self.host(name).tail
         tail = {"tail_length": length, "tail_chain": chain, "redactions": self.host(name).redactions}
-        fields = {**tail, "entries": entries, "thresholds": self.levels, "limits": LIMITS}
+        phases = COPIED if "copied" in arguments else ()
+        fields = {**tail, "entries": entries, "thresholds": self.levels, "limits": LIMITS, "phases": phases}
         return await self.write(name, "record", {**self.named(name), **fields}, arguments)
 
     async def on_request(self, name: str, *arguments: str) -> str:

@@ -197,6 +197,7 @@ MUTATIONS = {
     "a phase in place of the one before": Mutation("request", "phases[#phases + 1] =", "phases[1] =", "phases-stay"),
     "a commit forgets later phases": Mutation("commit", "phase.request > a.claim.request_no", "false", "phases-stay"),
     "a commit keeps told phases": Mutation("commit", "phase.request > a.claim.request_no", "true", "phases-stay"),
+    "a copy has no phases": Mutation("record", "mark_phases(a.phases)", "num('x')", "phases-of-a-copy"),
     "a phase ends later": Mutation("request", "seq = num('log_len') - 1", "seq = num('log_len')", "phases-stay"),
     "phases of requests only": Mutation(
         "claim",

@@ -89,6 +89,11 @@ MORE = {
         4,
         "request h1 phase told; prepare h1; emergency h1 = committed; claim a = claim; plan a all; commit a = committed",
     ),
+    "phases-of-a-copy": Trace(
+        0,
+        "open h1; record h1 2 2 copied = recorded; record h1 2 copied = recorded; request h1 phase; claim a = claim; plan a; "
+        "commit a = committed",
+    ),
     "stale-adopt": Trace(
         3, "claim a; plan a; commit a; adopt h1 grown = stale; adopt h1 = adopted; adopt h1 = adopted"
     ),

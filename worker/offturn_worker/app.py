@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,6 +23,7 @@ from offturn.store.tenants import Tenants
 from offturn.store.unpacked import Unpacked
 from offturn.store.workers import Workers
 from offturn.summarizer import AnySummarizer
+from offturn_config.errors import OffturnError
 from offturn_config.settings import WorkerSettings
 from offturn_models.prices import price_of
 from offturn_models.route import Route
@@ -40,7 +41,7 @@ from offturn_worker.logs import described, unhandled_logged
 from offturn_worker.metrics import Metrics
 from offturn_worker.outage import Watch
 from offturn_worker.packer import Packer
-from offturn_worker.pausing import Known, unless_paused
+from offturn_worker.pausing import KnownPauses, unless_paused
 from offturn_worker.poller import Poller
 from offturn_worker.process import kept
 from offturn_worker.pulse import Pulse
@@ -128,7 +129,7 @@ async def serve(
     pulse, store, metrics = Pulse("poll", "sweep"), SessionStore(servers.store), metrics or Metrics()
     watch = Watch(servers.named, lease_ms=settings.lease_ms, met=metrics.met)
     wake = Wake(servers.queue, rung=metrics.heard)
-    pauses = Known(Pauses(servers.store).every)
+    pauses = KnownPauses(Pauses(servers.store).every)
     archive = ArchiveStore(servers.store)
     keeper = Keeper(archive, Objects(settings.archive_url), metrics.moved) if settings.archive_url else None
     job = counted(with_archive(unless_paused(compact, pauses), archive, keeper), metrics, store)
@@ -143,13 +144,17 @@ async def serve(
         waiting=wake.rouse,
     )
     walk = Walk(archive, Tenants(servers.store), keeper, after=settings.archive_after)
+    workers = Workers(servers.store)
+    with suppress(OffturnError):  # a store that is lost already is waited for all the same
+        if any(one.id != settings.worker_id for one in await workers.every()):
+            await watch.begin()
     with unhandled_logged(), stop_on_signal() as stop:
         metrics.limit.set(settings.max_jobs)
         metrics.lag.set_function(lambda: pulse.lag)
         metrics.draining.set_function(stop.is_set)
         fleet = Fleet(servers.store, servers.queue, metrics.models)
         health = Health(pulse, servers.each, stop.is_set, metrics, fleet)
-        heartbeat = Heartbeat(Workers(servers.store), settings, stop)
+        heartbeat = Heartbeat(workers, settings, stop)
         async with (
             health.served(settings.health_host, settings.health_port) as port,
             heartbeat.kept(),

@@ -13,12 +13,11 @@ from offturn_models.route import Route
 from offturn_worker.slots import asking
 
 
-class AskedSummarizer:
-    """A summarizer whose requests are told."""
+class _Around:
+    """What is asked as another summarizer is."""
 
-    def __init__(self, summarizer: Summarizer, observer: Observer) -> None:
+    def __init__(self, summarizer: Summarizer) -> None:
         self._summarizer = summarizer
-        self._observer = observer
 
     @property
     def model(self) -> str:
@@ -27,6 +26,14 @@ class AskedSummarizer:
     @property
     def window(self) -> int:
         return self._summarizer.window
+
+
+class AskedSummarizer(_Around):
+    """A summarizer whose requests are told."""
+
+    def __init__(self, summarizer: Summarizer, observer: Observer) -> None:
+        super().__init__(summarizer)
+        self._observer = observer
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """As the summarizer does."""
@@ -43,19 +50,8 @@ class AskedSummarizer:
         return reply
 
 
-class InSlot:
+class InSlot(_Around):
     """A summarizer that is asked in a slot. Of a route this goes around its gate: what that lets through is asked at once."""
-
-    def __init__(self, summarizer: Summarizer) -> None:
-        self._summarizer = summarizer
-
-    @property
-    def model(self) -> str:
-        return self._summarizer.model
-
-    @property
-    def window(self) -> int:
-        return self._summarizer.window
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """As the summarizer does."""

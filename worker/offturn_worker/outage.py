@@ -1,7 +1,8 @@
 """Notices outages of store and queue, and says when jobs may start again: one lease after the servers take writes.
 
 While a server is away no lease can be renewed. When it is back, the worker that still holds a session must be heard
-before another one claims it, else a finished summary is thrown away and paid for twice.
+before another one claims it, else a finished summary is thrown away and paid for twice. A server that has run for less
+than a lease may have come back just so before this process began.
 
 A write is tried four times in a lease, so an outage that outlasts a lease is never missed: also that of a server that is
 full, read-only or frozen, and also while this worker asks for nothing else. While a server is away it is tried twice as
@@ -11,8 +12,10 @@ often: then somebody waits.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -70,6 +73,17 @@ class Watch:
         if name not in self._lost:
             log.warning("server_lost", server=name, error=type(error).__name__)
         self._lost.add(name)
+
+    async def begin(self) -> None:
+        """Where other workers may hold sessions: ask each server for how long it has run. One that does not tell has run
+        for long.
+        """
+        for redis in self._servers.values():
+            execute: Callable[..., Awaitable[Any]] = redis.execute_command
+            with suppress(OffturnError), mapped():
+                facts: Mapping[str, Any] = await execute("INFO", "server")
+                least = facts.get("uptime_in_seconds", math.inf) - 1  # counted in whole seconds of a clock
+                self._ready_at = max(self._ready_at, time.monotonic() + self._lease - max(0, least))
 
     async def run(self) -> None:
         """Until cancelled."""

@@ -15,7 +15,7 @@ FRESH_SECONDS = 0.5
 """How long what was read is believed: a pause holds everywhere a second after it was made, and many jobs share a look."""
 
 
-class Known:
+class KnownPauses:
     """The pauses as this process knows them. `read`: `Pauses.every`; its errors come through."""
 
     def __init__(self, read: Callable[[], Awaitable[Sequence[Pause]]]) -> None:
@@ -34,7 +34,7 @@ class Known:
             return self._pauses
 
 
-def unless_paused(compact: Compact, known: Known) -> Compact:
+def unless_paused(compact: Compact, known: KnownPauses) -> Compact:
     """A `compact` that leaves the sessions of paused tenants as they are, due. No attempt is counted."""
 
     async def compacted(key: SessionKey) -> Outcome:

@@ -20,7 +20,7 @@ from queue import PriorityQueue
 from typing import Any, TypeVar
 
 from offturn.ahead import AHEAD
-from offturn_worker.slots import place
+from offturn_worker.slots import current_place
 
 T = TypeVar("T")
 
@@ -39,8 +39,8 @@ objects take 10 ms. All of them, once in a dozen large jobs."""
 class Threads(ThreadPoolExecutor):
     """asyncio's threads: what `asyncio.to_thread` is given computes. Jobs that have still to ask a model come first, because
     the model's time passes beside all others' computing; then the oldest; what is computed ahead comes last. Else jobs that
-    begin together ask together and end together, and nobody computes while they wait. What waits has other threads: the names of providers, the archive's
-    files.
+    begin together ask together and end together, and nobody computes while they wait. What waits has other threads: the
+    names of providers, the archive's files.
     """
 
     def __init__(self) -> None:
@@ -53,8 +53,8 @@ class Threads(ThreadPoolExecutor):
         """As any executor."""
         if not _computes(fn):
             return self._waiting.submit(fn, *args, **kwargs)
-        future, job = Future[T](), place()
-        rank = (not job.holds, job.number) if job else (False, 0)
+        future, place = Future[T](), current_place()
+        rank = (not place.holds, place.number) if place else (False, 0)
         self._line.put((AHEAD.get(), *rank, next(self._came), partial(fn, *args, **kwargs), future))
         super().submit(self._first)
         return future

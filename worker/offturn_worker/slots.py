@@ -60,17 +60,17 @@ class Place:
                 self.leave()
 
 
-def place() -> Place | None:
-    """Of the job that this runs in."""
+def current_place() -> Place | None:
+    """Of the job that this runs in; None outside of jobs."""
     return _place.get()
 
 
 @asynccontextmanager
 async def asking() -> AsyncIterator[None]:
     """Around a request to a model, of a job or of nobody's."""
-    job = place()
-    if job is None:
+    place = current_place()
+    if place is None:
         yield
         return
-    async with job.asking():
+    async with place.asking():
         yield

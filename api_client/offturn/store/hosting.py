@@ -28,6 +28,7 @@ from offturn.store.scripted import header_of, reply_of
 from offturn.store.state import Bounds, Pace, ranges_of, revision_of
 from offturn.store.stubs import Stubs
 from offturn_config.keys import SessionKey
+from offturn_engine.compaction import PhaseEnd
 from offturn_engine.ledger.phases import LONGEST_WHY
 from offturn_engine.ranges import Ranges
 from offturn_engine.tools import one_line
@@ -63,6 +64,7 @@ class HostScripts(Stubs):
         calibration: str | None = None,
         thresholds: tuple[int, int, int] | None = None,
         pace: Pace | None = None,
+        phases: Sequence[PhaseEnd] = (),
         usage: str | None = None,
     ) -> RecordReply:
         """Append entries, once per `op`. A first record creates the session and stores `config` and `limits` by value;
@@ -70,7 +72,8 @@ class HostScripts(Stubs):
 
         `tail_length`, `tail_chain`: what the caller knows to be acknowledged, and `redactions` when it read that.
         `limits`: see Bounds. `thresholds`: soft, hard, growth in
-        estimate units. `pace`: see there. `usage`: JSON for an event.
+        estimate units. `pace`: see there. `phases`: ends that a first record brings along, oldest first. `usage`: JSON for
+        an event.
         """
         args = {
             "op": op,
@@ -85,6 +88,7 @@ class HostScripts(Stubs):
             "calibration": calibration,
             "thresholds": thresholds,
             "pace": pace,
+            "phases": [{"request": 0, "seq": end.seq, "note": end.note} for end in phases] or None,
             "usage": usage,
         }
         # The client copies bytes once more with each argument behind them, and a view not at all.

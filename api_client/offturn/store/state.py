@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from offturn.store.entries import LogEntry, text_of
 from offturn.store.errors import UnknownVersion
+from offturn_engine.compaction import PhaseEnd
 from offturn_engine.ranges import Ranges
 
 READABLE = ("1", "2")
@@ -155,6 +156,7 @@ class Meta:
     reason: str
     focus: str = field(repr=False)
     note: str = field(repr=False)
+    phases: str = field(repr=False)
     config: str
     calibration: str | None
     ttl: int
@@ -179,6 +181,11 @@ class Meta:
     def stored_bytes(self) -> int:
         """What the log takes, packs and all."""
         return self.log_bytes - self.saved
+
+    @property
+    def phase_ends(self) -> tuple[PhaseEnd, ...]:
+        """Those that no generation tells of, oldest first, each at the last seq that the log had then."""
+        return tuple(PhaseEnd(seq=one["seq"], note=one["note"]) for one in json.loads(self.phases or "[]"))
 
     @property
     def pressure(self) -> int:
@@ -275,6 +282,7 @@ def _meta(fields: Mapping[str, str], due: bool, now_ms: int, unattended: bool) -
         reason=fields.get("reason", ""),
         focus=fields.get("focus", ""),
         note=fields.get("note", ""),
+        phases=fields.get("phases", ""),
         config=fields["config"],
         calibration=fields.get("calibration"),
         **{name: number(name) for name in _NUMBERS},

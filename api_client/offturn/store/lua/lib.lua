@@ -4,7 +4,7 @@
 local META, LOG, OPS, IDS, EVENTS, CHUNKS, DUE, DEAD, OPSQ, CHUNKSQ, LIFE, SEEN, PACKS, MARKS, PACKING = unpack(KEYS)
 local MEMBER, a = ARGV[1], cjson.decode(ARGV[2])
 local OPS_KEPT, CHUNKS_KEPT, GENERATIONS_KEPT, EVENTS_KEPT = 128, 64, 16, 1000
-local STRIKES, ENDS_KEPT, STARTS_KEPT, HOUR = 3, 6, 200, 3600000
+local STRIKES, ENDS_KEPT, STARTS_KEPT, PHASES_KEPT, HOUR = 3, 6, 200, 50, 3600000
 local OPS_BYTES, CHUNKS_BYTES = 1048576, 4194304
 local LIFE_KEPT = 7 * 24 * 3600 * 1000 -- ms that the number of a life outlasts a session that expired
 local GRACE_MS = 10000 -- what is due that long should have been begun
@@ -255,6 +255,12 @@ local function paced(pace)
   set('idle_ms', pace[3])
   set('idle_floor', pace[4])
   set('step', pace[5] or 0)
+end
+
+-- ends of phases that no generation tells of yet, oldest first; the newest are kept
+local function mark_phases(phases)
+  while #phases > PHASES_KEPT do table.remove(phases, 1) end
+  set('phases', ranges_json(phases))
 end
 
 local function linked(n, hash) return n == 0 or (n <= num('log_len') and hash_at(n) == hash) end

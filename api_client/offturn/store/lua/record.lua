@@ -2,7 +2,7 @@
 -- quota, the tenant's quota.
 -- a: op, incarnation, redactions, tail_length, tail_chain, expect?, entries {digest, tokens, calls?, results?, id?}, config?
 --    (of a caller that knows no messages: the session may begin), limits? {ttl, quota, too_dense}, calibration?, thresholds?,
---    pace?, usage?; ARGV[3..] are the entries' envelopes.
+--    pace?, phases?, usage?; ARGV[3..] are the entries' envelopes.
 -- Its reply is kept for each record, so it is short: numbers and no names, as store/replies.py reads them; without the
 -- chain hash, which the log has.
 local DIGEST, TOKENS, CALLS, RESULTS, ID = 1, 2, 3, 4, 5
@@ -73,6 +73,7 @@ if not live then
   set('hard', NEVER)
   set('created', now)
   if a.limits then bounded(a.limits) end
+  if a.phases then mark_phases(a.phases) end -- of a copy: the generations that tell of them are not copied
 end
 if a.calibration then set('calibration', a.calibration) end
 if a.thresholds then

@@ -1,7 +1,6 @@
 -- Ask for a compaction whatever the pressure; takes a parked session out of its place. One that is too dense answers at
 -- once that nothing will come of it.
 -- a: op, incarnation, reason, focus, note, brief (its first line, of a phase)
-local PHASES_KEPT = 50
 local known = once()
 if known then return known end
 if gone(a.incarnation) then return reply('gone') end
@@ -11,8 +10,7 @@ set('asked', num('request_no'))
 if a.reason == 'phase' then -- each stays until a generation tells of it
   local phases = cjson.decode(s.phases or '[]')
   phases[#phases + 1] = {request = num('request_no'), seq = num('log_len') - 1, note = a.brief}
-  if #phases > PHASES_KEPT then table.remove(phases, 1) end
-  set('phases', cjson.encode(phases))
+  mark_phases(phases)
 end
 if blocked() then
   set('served', num('request_no'))
