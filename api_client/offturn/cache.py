@@ -265,9 +265,9 @@ class Cache:
         return {number: self.whole(record) for number, record in found if record}
 
     def whole(self, record: ViewRecord) -> Compaction:
-        """The record with what a view does not read, which is kept from now on."""
+        """The record with what a view does not read, in the place of what was kept of it. Raises StoreFault."""
         found = whole(self.key, record)
-        if found is not record:
+        if (found.number, found.nonce) in self.generations:  # else what was redacted meanwhile would come back
             self.keep(found)
         return found
 

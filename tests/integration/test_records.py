@@ -68,9 +68,17 @@ def test_a_view_reads_as_much_however_much_was_said() -> None:
     assert len(many["rest"]) > 4 * len(few["rest"])
 
 
-@pytest.mark.parametrize(
-    "spoilt", [lambda _: "", lambda rest: rest[:-8], lambda rest: "-" + rest[1:], lambda rest: rest[8:], lambda _: None]
-)
+SPOILT: list[Callable[[str], Any]] = [
+    lambda _: "",
+    lambda rest: rest[:-8],
+    lambda rest: rest[8:],
+    lambda rest: "-" + rest[1:],
+    lambda rest: "!" + rest,
+    lambda _: None,
+]
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
 @pytest.mark.parametrize("spelled", [dumps, lambda parts: json.dumps(parts).encode()])
 def test_a_view_does_not_mind_what_it_does_not_read(
     spelled: Callable[[Any], bytes], spoilt: Callable[[str], Any]
