@@ -17,12 +17,13 @@ from offturn.rendered import Rendered, Walked, Where
 from offturn.restoring import record_again
 from offturn.store.entries import Redaction
 from offturn.store.errors import StoreFault, torn
+from offturn.store.records import whole
 from offturn.store.replies import LogEntry, Mended, Meta
 from offturn.store.sessions import PAGE, SessionStore
 from offturn.store.state import Stamp
 from offturn_config.keys import SessionKey
 from offturn_engine.chain import digest
-from offturn_engine.compaction import NOTHING, Compaction
+from offturn_engine.compaction import NOTHING, Compaction, ViewRecord
 from offturn_engine.formats.base import Format
 from offturn_engine.match import Form
 from offturn_engine.messages import Message
@@ -86,7 +87,7 @@ class Cache:
     ids: list[str | None] = field(default_factory=list)
     forms: dict[int, Form] = field(default_factory=dict)
     tombstones: dict[int, int] = field(default_factory=dict)
-    generations: OrderedDict[tuple[int, str], Compaction] = field(default_factory=OrderedDict)
+    generations: OrderedDict[tuple[int, str], ViewRecord] = field(default_factory=OrderedDict)
     framed: str = ""
     passing: deque[Compaction] = field(default_factory=lambda: deque(maxlen=KEPT_PASSING))
     rendered: Rendered = field(default_factory=Rendered)
@@ -237,21 +238,21 @@ class Cache:
         known = self.path_ids.index(host_id) if host_id is not None and host_id in self.path_ids else len(path)
         return batch.behind(path[known - 1] if known else None)
 
-    async def generation(self, number: int) -> Compaction:
-        """A generation's record; 0 is the raw transcript. Raises Refused for one that is not kept."""
+    async def generation(self, number: int) -> ViewRecord:
+        """What a view reads of a generation; 0 is the raw transcript. Raises Refused for one that is not kept."""
         known = await self.find(number)
         if known is None:
             raise Refused(f"generation {number} is not kept: choose one of {self.kept}")
         return known
 
-    async def find(self, number: int) -> Compaction | None:
+    async def find(self, number: int) -> ViewRecord | None:
         """As `generation`; None for one that is not kept. Where the server has lost the record, the session is mended."""
         if number == 0:
             return NOTHING
         info = self.meta.generations.get(number) if self.meta else None
         known = self.generations.get((number, info.nonce)) if info else None
         if info and known is None:
-            known = await self.store.generation(self.key, number)
+            known = await self.store.half(self.key, number)
             if known is None:
                 await self._mend()
         if known is not None:
@@ -259,9 +260,16 @@ class Cache:
         return known
 
     async def records(self) -> dict[int, Compaction]:
-        """The generations kept, by number."""
+        """The whole records of the generations kept, by number."""
         found = [(number, await self.find(number)) for number in (self.meta.generations if self.meta else ())]
-        return {number: record for number, record in found if record}
+        return {number: self.whole(record) for number, record in found if record}
+
+    def whole(self, record: ViewRecord) -> Compaction:
+        """The record with what a view does not read, in the place of what was kept of it. Raises StoreFault."""
+        found = whole(self.key, record)
+        if (found.number, found.nonce) in self.generations:  # else what was redacted meanwhile would come back
+            self.keep(found)
+        return found
 
     def redacted(self) -> set[int]:
         """Seqs of messages without their content."""
@@ -271,8 +279,8 @@ class Cache:
         """The host knows these now."""
         self.seen = union(self.seen, (seqs,))
 
-    async def pointed(self, pointer: Literal["adopted", "current"]) -> Compaction:
-        """The record of the generation in force, or of the current one; where it is lost, of the one that took its place."""
+    async def pointed(self, pointer: Literal["adopted", "current"]) -> ViewRecord:
+        """What a view reads of the generation in force, or of the current one; where it is lost, of the one that took its place."""
         for _ in range(KEPT_GENERATIONS):
             if (found := await self.find(getattr(self.meta, pointer) if self.meta else 0)) is not None:
                 return found
@@ -284,7 +292,7 @@ class Cache:
             self.mended += reply.lost
         await self.refresh()
 
-    def keep(self, record: Compaction) -> None:
+    def keep(self, record: ViewRecord) -> None:
         """Remember a parsed generation."""
         self.generations[record.number, record.nonce] = record
         self.generations.move_to_end((record.number, record.nonce))

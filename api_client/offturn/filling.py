@@ -12,7 +12,7 @@ from offturn.needed import Needed, common
 from offturn.store.errors import torn
 from offturn.store.replies import LogEntry, Meta
 from offturn_engine.chain import EMPTY
-from offturn_engine.compaction import Compaction
+from offturn_engine.compaction import Compaction, ViewRecord
 from offturn_engine.messages import Message
 from offturn_engine.path import Path
 from offturn_engine.ranges import Ranges, minus, normalise
@@ -50,7 +50,7 @@ async def whole_path(cache: Cache) -> Path:
     return cache.path
 
 
-async def path_for(cache: Cache, record: Compaction) -> Path:
+async def path_for(cache: Cache, record: ViewRecord) -> Path:
     """The path as far as the view of this generation needs it, read now where it was not. Raises LookAgain."""
     needed = Needed.of(tuple(cache.ranges()), record, cache.config.pins if cache.config else ())
     if needed is None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from offturn_engine.compaction import Compaction
+from offturn_engine.compaction import Compaction, ViewRecord
 from offturn_engine.formats.base import Format
 from offturn_engine.groups import pair
 from offturn_engine.messages import Message, ToolCallPart
@@ -30,7 +30,7 @@ class Needed:
     again: tuple[int, ...]
 
     @classmethod
-    def of(cls, path: Ranges, record: Compaction, pins: Sequence[int]) -> Needed | None:
+    def of(cls, path: Ranges, record: ViewRecord, pins: Sequence[int]) -> Needed | None:
         """None: all of the path is needed, because nothing of it is covered, or in more than one piece."""
         sides: tuple[list[tuple[int, int]], ...] = ([], [], [])
         at = 0

@@ -152,7 +152,7 @@ async def _judged(cache: Cache, messages: list[Message], path: Ranges, number: i
             if record is None:  # lost: the session was mended, so the store will ask for another look
                 break
             rendering = render(messages, record, cache.fmt)
-            if not violations(Shown(messages, record, rendering, cache.fmt)):
+            if not violations(Shown(messages, cache.whole(record), rendering, cache.fmt)):
                 return unfit, rendering.tokens
             unfit.append(number)
         number = known[number].replaces

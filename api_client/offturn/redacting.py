@@ -206,7 +206,7 @@ async def _quoting(cache: Cache, meta: Meta, seqs: Sequence[int]) -> list[int]:
     touching = {*seqs, *(m.seq for m in cache.log if _answers(m, calls))}
     found = []
     for number in meta.generations:
-        record = await cache.store.generation(cache.key, number)
+        record = await cache.store.half(cache.key, number)
         if record is None or any(edit.seq in touching for edit in record.edits):
             found.append(number)
     return found

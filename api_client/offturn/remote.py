@@ -14,7 +14,7 @@ from offturn.config import SessionConfig
 from offturn.summarizer import Summarizer
 from offturn_config.policy import Policy
 from offturn_engine.boundaries import at
-from offturn_engine.compaction import Compaction, Opaque
+from offturn_engine.compaction import Compaction, Opaque, ViewRecord
 from offturn_engine.formats.anthropic import Anthropic
 from offturn_engine.formats.base import Format
 from offturn_engine.formats.openai_chat import OpenAIChat
@@ -100,7 +100,7 @@ def leads(shown: Sequence[Item]) -> bool:
     return bool(shown) and shown[0].kind == "summary"
 
 
-def usable(record: Compaction, shown: Sequence[Item], config: SessionConfig) -> tuple[Opaque | None, list[str]]:
+def usable(record: ViewRecord, shown: Sequence[Item], config: SessionConfig) -> tuple[Opaque | None, list[str]]:
     """The item of a record where this session's model may get it, and why not where it may not."""
     opaque = record.opaque
     if opaque is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from offturn_engine.compaction import NOTHING, Compaction
+from offturn_engine.compaction import NOTHING, ViewRecord
 from offturn_engine.messages import Message
 from offturn_engine.path import Path
 from offturn_engine.pins import marked
@@ -63,10 +63,10 @@ class Rendered:
     """`of`: the path it was made from, by value; `shown`: the very record, because one that was not committed has no name."""
 
     of: Hashable = None
-    shown: Compaction = field(default=NOTHING, repr=False)
+    shown: ViewRecord = field(default=NOTHING, repr=False)
     rendering: Rendering | None = field(default=None, repr=False)
 
-    def get(self, of: Hashable, shown: Compaction, make: Callable[[], Rendering]) -> Rendering:
+    def get(self, of: Hashable, shown: ViewRecord, make: Callable[[], Rendering]) -> Rendering:
         """What is kept, if it is of this; else what `make` makes, kept from now on. `of` None: nothing is kept."""
         if of is not None and self.rendering is not None and self.of == of and self.shown is shown:
             return self.rendering

@@ -218,7 +218,7 @@ class Session(Turning, Redacting, Recalling, Pinning):
         Empty where no message holds the text. Raises Refused for a seq or handle that names nothing, InvalidSetting.
         """
         async with self._open(fresh=True) as (_, cache):
-            shown = await cache.pointed("adopted")
+            shown = cache.whole(await cache.pointed("adopted"))
             return await asyncio.to_thread(explain, cache, ref_or_text, lineage(shown, await cache.records()))
 
     async def status(self) -> inspecting.Status:

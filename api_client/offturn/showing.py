@@ -20,7 +20,7 @@ from offturn.store.errors import StoreFull
 from offturn.store.replies import Adopted, Committed, Meta
 from offturn.view import Options, View
 from offturn_engine.accept import accept
-from offturn_engine.compaction import Compaction
+from offturn_engine.compaction import Compaction, ViewRecord
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import CannotFit
 from offturn_engine.formats.base import Format
@@ -130,7 +130,7 @@ async def show(cache: Cache, config: SessionConfig, options: Options, *, offline
             break
         cache.settled = False
         if not tries:
-            shown, path, rendering = await _passing(cache, shown, space, options)
+            shown, path, rendering = await _passing(cache, cache.whole(shown), space, options)
             if chosen is not None:
                 gave_way += (GAVE_WAY.format(chosen),)
             elif shadow:
@@ -172,7 +172,7 @@ async def require_room(cache: Cache, number: int) -> None:
 
 
 def build(
-    meta: Meta | None, shown: Compaction, rendering: Rendering, space: Room, options: Options, fmt: Format
+    meta: Meta | None, shown: ViewRecord, rendering: Rendering, space: Room, options: Options, fmt: Format
 ) -> View:
     """A View value from what was rendered. Raises CannotFit."""
     noted = _apart(shown, options)
@@ -221,14 +221,14 @@ def give_way(path: Path, base: Compaction, fmt: Format, space: Room, lead: tuple
         raise space.too_large(tokens, system=bool(lead) or any(is_system(m.raw) for m in path)) from None
 
 
-async def _path(cache: Cache, shown: Compaction, config: SessionConfig) -> Path:
+async def _path(cache: Cache, shown: ViewRecord, config: SessionConfig) -> Path:
     """The path as far as this view needs it; clearing at the provider is asked for by all the tools that were called."""
     if config.policy.remote.provider_edits:
         return await whole_path(cache)
     return await path_for(cache, shown)
 
 
-def _unpinned(path: Path, shown: Compaction) -> tuple[str, ...]:
+def _unpinned(path: Path, shown: ViewRecord) -> tuple[str, ...]:
     """What is said of pinned messages that the view does not show as they are."""
     gone = [handle(seq) for seq in missing(path, shown)]
     if not gone:
@@ -237,7 +237,7 @@ def _unpinned(path: Path, shown: Compaction) -> tuple[str, ...]:
     return ((PINS_NO_ROOM if PINS_GAVE_WAY in shown.concessions else PINS_NOT_YET).format(names),)
 
 
-def _seen(cache: Cache, path: Path, shown: Compaction, options: Options) -> Rendering:
+def _seen(cache: Cache, path: Path, shown: ViewRecord, options: Options) -> Rendering:
     """What goes out as messages; `path` is what this generation needs of it."""
     frame = frame_of(options)
     if frame.lead:  # the host's own, which it may change
@@ -247,7 +247,7 @@ def _seen(cache: Cache, path: Path, shown: Compaction, options: Options) -> Rend
     return cache.rendered.get(of, shown, lambda: framed(path, shown, cache.fmt, frame))
 
 
-def _apart(shown: Compaction, options: Options) -> int:
+def _apart(shown: ViewRecord, options: Options) -> int:
     """Estimate of what the note adds to a system prompt given apart."""
     given = options.system
     return 0 if given is None or with_note(given, shown.system_note) == given else estimate_text(shown.system_note)
@@ -279,7 +279,7 @@ async def _adopt(cache: Cache) -> bool:
     return isinstance(reply, Adopted)
 
 
-async def _passing(cache: Cache, base: Compaction, space: Room, options: Options) -> tuple[Compaction, Path, Rendering]:
+async def _passing(cache: Cache, base: Compaction, space: Room, options: Options) -> tuple[ViewRecord, Path, Rendering]:
     """A view that fits this call only: nothing is committed, the generation in force stays."""
     path = await path_to_shorten(cache, base)
     made = await asyncio.to_thread(give_way, path, base, cache.fmt, space, options.lead)
@@ -308,7 +308,7 @@ def _accepted(path: Path, base: Compaction, fmt: Format, space: Room, lead: tupl
 
 async def _emergency(cache: Cache, space: Room, options: Options) -> Candidate:
     """What is smaller than the current generation and fits now. Raises CannotFit, and Refused for a bug of ours."""
-    base, path = await cache.pointed("current"), await whole_path(cache)
+    base, path = cache.whole(await cache.pointed("current")), await whole_path(cache)
     return await asyncio.to_thread(_accepted, path, base, cache.fmt, space, options.lead)
 
 

@@ -183,8 +183,8 @@ class Audit(Record):
     not_kept: tuple[NotKept, ...] = ()
 
 
-class Compaction(Record):
-    """One generation. `number`, `nonce` and `replaces` are given by the store at commit."""
+class ViewRecord(Record):
+    """What a view reads of a generation. `number`, `nonce` and `replaces` are given by the store at commit."""
 
     v: int = VERSION
     number: int = 0
@@ -194,11 +194,6 @@ class Compaction(Record):
     covered: Ranges = ()  # seqs the summary accounts for
     edits: tuple[Edit, ...] = ()  # of visible messages only
     summary: str = ""  # the whole text of the summary message; "" where nothing is covered
-    sections: Sections = Sections()
-    ledger: tuple[LedgerItem, ...] = ()  # of the kinds that every release of this major knows
-    stated: tuple[LedgerItem, ...] = ()  # of the other kinds: who does not know them passes them over
-    phases: tuple[PhaseEnd, ...] = ()  # told so far, oldest first
-    human: tuple[HumanItem, ...] = ()  # every human message of the covered ranges
     placement: Placement = "first"  # where the summary stands among the covered messages
     replay: int | None = None  # seq of the covered, unanswered human message shown right after the summary
     role: SummaryRole = "user"
@@ -216,13 +211,26 @@ class Compaction(Record):
     tokens_before: int = Field(default=0, description="estimate of the base's view, uncalibrated")
     tokens_after: int = Field(default=0, description="estimate of this view at `seen`, uncalibrated")
     over_target: bool = False
-    audit: Audit = Audit()
-    spent: Spent = Spent()
-    economics: Economics = UNPRICED
+    spent: Spent = NOTHING_SPENT
     concessions: dict[str, int] = Field(
         default_factory=dict, description="what gave way so that the view fits, counted"
     )
     at: int = 0  # ms since the epoch, by the store's clock
+
+
+class Compaction(ViewRecord):
+    """One generation: beside what its view reads, what later ones are made from, and what is told of it.
+
+    This part grows with what is covered. A new field goes here, unless a view cannot do without it.
+    """
+
+    sections: Sections = NO_SECTIONS
+    ledger: tuple[LedgerItem, ...] = ()  # of the kinds that every release of this major knows
+    stated: tuple[LedgerItem, ...] = ()  # of the other kinds: who does not know them passes them over
+    phases: tuple[PhaseEnd, ...] = ()  # told so far, oldest first
+    human: tuple[HumanItem, ...] = ()  # every human message of the covered ranges
+    audit: Audit = Audit()
+    economics: Economics = UNPRICED
 
     @property
     def facts(self) -> tuple[LedgerItem, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 
-from offturn_engine.compaction import Compaction
+from offturn_engine.compaction import ViewRecord
 from offturn_engine.formats.base import Format
 from offturn_engine.messages import Json, Message, RawMessage
 from offturn_engine.notes import with_note
@@ -39,7 +39,7 @@ class Frame:
         return cls(system=values["system"], tools=values["tools"], lead=tuple(values["lead"]))
 
 
-def framed(path: Sequence[Message], record: Compaction, fmt: Format, frame: Frame) -> Rendering:
+def framed(path: Sequence[Message], record: ViewRecord, fmt: Format, frame: Frame) -> Rendering:
     """What goes out as messages. The note stands once: on a system prompt given apart, else on the first system message."""
     shown = record if frame.system is None else record.model_copy(update={"system_note": ""})
     return led(render(path, shown, fmt), frame.lead, record.system_note, fmt)
@@ -55,7 +55,7 @@ def led(rendering: Rendering, lead: Sequence[RawMessage], note: str, fmt: Format
     return replace(rendering, items=(*own, *rest))
 
 
-def prefix(path: Sequence[Message], record: Compaction, fmt: Format, frame: Frame, tail: int) -> Prefix:
+def prefix(path: Sequence[Message], record: ViewRecord, fmt: Format, frame: Frame, tail: int) -> Prefix:
     """The beginning of the request a host makes with the view of `record`, up to the message at index `tail` of the path."""
     later = {message.seq for message in path[tail:]}
     items: list[Item] = []

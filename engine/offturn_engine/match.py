@@ -17,7 +17,7 @@ from hashlib import sha256
 from itertools import takewhile
 from typing import Literal
 
-from offturn_engine.compaction import Compaction
+from offturn_engine.compaction import ViewRecord
 from offturn_engine.draft import SUMMARY_HEAD, SUMMARY_TELLS
 from offturn_engine.errors import InvalidMessage
 from offturn_engine.formats.base import Format
@@ -148,7 +148,7 @@ def path_shape(path: Sequence[Message], forms: Sequence[Form]) -> Shape:
     return Shape("append", [Shown(m.seq, (form,), _has_tools(m)) for m, form in zip(path, forms, strict=True)])
 
 
-def view_shape(path: Sequence[Message], forms: Sequence[Form], record: Compaction, fmt: Format) -> Shape:
+def view_shape(path: Sequence[Message], forms: Sequence[Form], record: ViewRecord, fmt: Format) -> Shape:
     """The view of a generation; what it edits, or shows as a late result, may also be there as it was recorded."""
     known = {message.seq: form for message, form in zip(path, forms, strict=True)}
     tools = {message.seq for message in path if _has_tools(message)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from offturn_engine.compaction import Compaction
+from offturn_engine.compaction import ViewRecord
 from offturn_engine.formats.base import Format
 from offturn_engine.groups import spans
 from offturn_engine.handles import handle, text_behind
@@ -47,7 +47,7 @@ def again(path: Sequence[Message], covered: Ranges) -> tuple[int, ...]:
     return tuple(path[i].seq for i in pinned(path) if contains(covered, path[i].seq))
 
 
-def missing(path: Sequence[Message], record: Compaction) -> tuple[int, ...]:
+def missing(path: Sequence[Message], record: ViewRecord) -> tuple[int, ...]:
     """Seqs of the pinned messages that a generation's view does not show as they are."""
     edited = {edit.seq for edit in record.edits}
     seqs = (path[i].seq for i in pinned(path))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 
-from offturn_engine.compaction import Compaction
+from offturn_engine.compaction import ViewRecord
 from offturn_engine.formats.base import Format
 from offturn_engine.groups import Pairs, pair
 from offturn_engine.handles import handle
@@ -57,7 +57,7 @@ def is_system(raw: Json) -> bool:
     return isinstance(raw, Mapping) and raw.get("role") in ("system", "developer")
 
 
-def render(path: Sequence[Message], compaction: Compaction, fmt: Format) -> Rendering:
+def render(path: Sequence[Message], compaction: ViewRecord, fmt: Format) -> Rendering:
     """The view of a generation over a path (messages with their seq, in path order)."""
     return _Renderer(Path.of(path), compaction, fmt).run()
 
@@ -69,7 +69,7 @@ def late_results(path: Sequence[Message], index: int, pairs: Pairs, shown: Colle
 
 
 class _Renderer:
-    def __init__(self, path: Path, compaction: Compaction, fmt: Format) -> None:
+    def __init__(self, path: Path, compaction: ViewRecord, fmt: Format) -> None:
         self.path = path
         self.compaction = compaction
         self.fmt = fmt

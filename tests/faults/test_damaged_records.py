@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from redis.asyncio import Redis
 
 from offturn import Compacted, CompactionClient, Conflict, Failed, Session, StoreFault
+from offturn.store.entries import dumps
 from offturn.testing import FakeSummarizer
 from tests.integration.host import human, turns
 from tests.integration.keyspace import everything
@@ -95,6 +97,32 @@ async def test_a_generation_which_another_one_can_replace(
 
     await opened(client).rollback(generation=1, force=True)
     assert (await opened(client).view()).generation == 1
+
+
+async def test_what_no_view_reads_of_a_generation(redis: Redis, client: CompactionClient) -> None:
+    """The host is shown what it was shown; a job and who asks for all of it are told, and another generation helps."""
+    session = await compacted(client)
+    before = await session.view()
+    header, _, record = (await command(redis, "GET", session.key.key("gen:2"))).partition(b"\n")
+    spoilt = dumps(json.loads(record) | {"rest": SECRET})
+    await command(redis, "SET", session.key.key("gen:2"), header + b"\n" + spoilt)
+
+    for host in (session, opened(client)):
+        assert (await host.view()).messages == before.messages
+        await host.record(human("Are you there?"))
+        assert (await host.view()).messages[:-1] == before.messages
+        before = await host.view()
+    await opened(client).request()
+    assert await client.run_due(summarizer=FakeSummarizer()) == [Failed(kind="StoreFault")]
+    for look in (Session.generations, lambda host: host.explain(0)):
+        with pytest.raises(StoreFault, match=r"generation 2 of session 's' cannot be read.* rollback") as told:
+            await look(opened(client))
+        assert SECRET not in str(told.value)
+
+    await opened(client).rollback(generation=1, force=True)
+    await opened(client).request()
+    [outcome] = await client.run_due(summarizer=FakeSummarizer())
+    assert isinstance(outcome, Compacted)
 
 
 async def test_a_job_fails_with_that_kind_and_others_go_on(redis: Redis, client: CompactionClient) -> None:

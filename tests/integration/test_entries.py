@@ -1,4 +1,4 @@
-"""Entries of the log and records of generations, as this release writes them and as older ones did."""
+"""Entries of the log, as this release writes them and as older ones did."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from offturn import UnknownVersion
 from offturn.copying import changed, made
 from offturn.store.entries import LogEntry, NewEntry, Redaction, Tombstone, dumps, encoded, loads
-from offturn.store.records import fields_of, stored
 from offturn_engine.chain import digest
-from offturn_engine.compaction import Compaction
 from offturn_engine.messages import Origin
 
 CHAIN = b"0123456789abcdef0123456789abcdef01234567"
@@ -105,21 +103,6 @@ def test_a_tombstone_comes_back_as_it_was() -> None:
 def test_an_entry_of_a_newer_release_is_refused() -> None:
     with pytest.raises(UnknownVersion, match="version 3, this release reads 2"):
         LogEntry.read(0, item(b'{"v":3,"m":{}}'))
-
-
-def test_records_of_this_and_of_older_releases_are_read() -> None:
-    record = Compaction(summary="Words of it. " * 200, covered=((1, 9),))
-
-    assert fields_of(stored(record)) == fields_of(dumps(record.model_dump())) == loads(dumps(record.model_dump()))
-    assert len(stored(record)) < len(dumps(record.model_dump())) / 2
-
-
-@pytest.mark.parametrize(
-    "damaged", [b"", b"{}", b'{"v":2}', b'{"v":2,"z":"AAAA"}', b'{"v":2,"z":"-"}', b'{"v":2,"z":7}']
-)
-def test_a_damaged_record_is_known_as_one(damaged: bytes) -> None:
-    with pytest.raises((ValueError, LookupError, TypeError)):
-        fields_of(damaged)
 
 
 def test_a_changed_copy_is_what_replace_makes() -> None:

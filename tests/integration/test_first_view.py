@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 
 from offturn import CompactionClient, Session, StoreUnavailable
 from offturn.cache import Cache
+from offturn.store.records import HalfRead
 from offturn.store.sessions import SessionStore
 from offturn_engine.ranges import length
 from tests.faults.forwarder import proxy
@@ -54,6 +55,25 @@ async def test_what_is_covered_is_not_read_for_a_view(client: CompactionClient, 
     covered = cache_of(lazy).live.generations[1].covered
     assert length(cache_of(lazy).absent) > length(covered) // 2
     assert first == await (await read_whole(client, fmt)).view()
+
+
+async def test_of_the_record_a_view_reads_its_part_and_the_rest_once_it_is_wanted(client: CompactionClient) -> None:
+    await compacted(client)
+    lazy = opened(client)
+    await lazy.view()
+    cache = cache_of(lazy)
+    half = await cache.generation(1)
+    assert isinstance(half, HalfRead)
+    assert half is await cache.generation(1)
+
+    [told] = (await cache.records()).values()
+
+    assert [item.seq for item in told.human] == [seq for seq in range(0, 48, 4) if seq < told.covered[-1][1]]
+    assert told is await cache.generation(1) is cache.whole(told)
+    assert (await lazy.view()).messages == (await opened(client).view()).messages
+    cache.generations.clear()  # as a redaction does
+    assert cache.whole(half) == told
+    assert not cache.generations
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

@@ -20,7 +20,10 @@ from offturn import (
     recipe,
 )
 from offturn.config import ANY_WINDOW
+from offturn.store.entries import dumps
+from offturn.store.records import fields_of
 from offturn.store.sessions import SessionStore
+from offturn_engine.compaction import Compaction, ViewRecord
 from offturn_engine.formats import get
 from offturn_engine.summary import SummaryReply, SummaryRequest
 from tests.integration.host import FORMATS, Raw, assert_sendable, calls, human, result, says, stored, texts, turns
@@ -115,6 +118,32 @@ async def test_what_was_redacted_is_nowhere(client: CompactionClient, redis: Red
     assert (await session.status()).due
     [again] = await client.run_due(summarizer=Quoting())
     assert isinstance(again, Compacted)
+
+
+async def test_it_is_gone_from_what_no_view_reads_of_a_record(client: CompactionClient, redis: Redis) -> None:
+    """Human words, facts and the audit stand apart from what a view reads; an earlier generation keeps its own."""
+    session = open_session(client, "openai-chat", "chat")
+    await session.record(turns("openai-chat", 24))
+    await client.run_due()
+    await session.view()
+    first_seq = (await session.record(planted("openai-chat"))).first_seq
+    await session.record(turns("openai-chat", 24, start=24))
+    await client.run_due()
+    await session.view()
+    first, second = [await not_of_a_view(redis, session, number) for number in (1, 2)]
+    assert [bool([one for one in spellings(PLANTED) if one in part]) for part in (first, second)] == [False, True]
+
+    await session.redact(range(first_seq, first_seq + 4), reason="asked for by the user")
+
+    await assert_nowhere(redis)
+    assert await not_of_a_view(redis, session, 1) == first
+    assert [one.number for one in await session.generations()] == [1]
+
+
+async def not_of_a_view(redis: Redis, session: Session, number: int) -> bytes:
+    """What the record of a generation holds beside what a view reads."""
+    held = fields_of((await redis.get(session.key.key(f"gen:{number}")) or b"").partition(b"\n")[2])
+    return dumps({name: held[name] for name in sorted(Compaction.model_fields.keys() - ViewRecord.model_fields.keys())})
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

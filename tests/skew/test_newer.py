@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +13,6 @@ from redis.asyncio import Redis
 
 from offturn import Compacted, CompactionClient, Failed, UnknownVersion
 from offturn.store.entries import dumps
-from offturn.store.records import PACKED, fields_of
 from offturn.store.scripts import NAMES, Scripts, texts
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
@@ -57,9 +56,11 @@ async def enrich(redis: Any) -> None:
     config = with_fields(with_fields(config, "policy"), "policy", "trigger")
     await redis.hset(META, "config", config)
     header, _, record = (await redis.get(KEY.key("gen:1"))).partition(b"\n")
-    record = with_fields(with_fields(dumps(fields_of(record))), "spent")
-    inner = b64encode(zlib.compress(record)).decode()
-    record = with_fields(dumps({"v": PACKED, "z": inner}))
+    parts = json.loads(record)
+    for part, inside in (("view", "spent"), ("rest", "audit")):
+        fields = with_fields(with_fields(zlib.decompress(b64decode(parts[part]))), inside)
+        parts[part] = b64encode(zlib.compress(fields)).decode()
+    record = with_fields(dumps(parts))
     await redis.set(KEY.key("gen:1"), with_fields(header) + b"\n" + record)
     for index in range(await redis.llen(LOG)):
         chain, at, envelope = (await redis.lindex(LOG, index)).split(b" ", 2)

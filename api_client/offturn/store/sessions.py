@@ -10,7 +10,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pydantic import ValidationError
 from redis.asyncio import Redis
 
 from offturn.store.dead import DeadLetters
@@ -20,7 +19,7 @@ from offturn.store.hosting import HostScripts
 from offturn.store.listing import Listing
 from offturn.store.logs import Known, Logs
 from offturn.store.packing import PackScripts, unpacked
-from offturn.store.records import fields_of
+from offturn.store.records import HalfRead, compaction_of, half_of
 from offturn.store.scripted import Bring
 from offturn.store.state import READABLE, STAMPED, Event, Meta, Snapshot, Stamp, stamp_of
 from offturn.store.workers import Workers, WorkerSeen
@@ -28,9 +27,8 @@ from offturn.store.working import WorkerScripts
 from offturn_config import keys
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
-from offturn_engine.compaction import VERSION, Compaction
+from offturn_engine.compaction import Compaction
 
-OTHER_GENERATION = "put another one in force with rollback(generation=...), 0 is the transcript itself"
 PAGE = 200  # log entries per read
 DUE_PAGE = 500
 NOTHING_KNOWN = {"incarnation": 0, "length": 0, "chain": "", "redactions": 0}
@@ -96,6 +94,11 @@ class SessionStore(HostScripts, WorkerScripts, PackScripts, DeadLetters, Listing
         """A kept generation with its number, nonce, base, `replaces` and time. Raises UnknownVersion."""
         found = await self._command("GET", self._key(key, f"gen:{number}"))
         return None if found is None else compaction_of(key, number, found)
+
+    async def half(self, key: SessionKey, number: int) -> HalfRead | None:
+        """As much of a kept generation as a view reads. Raises UnknownVersion."""
+        found = await self._command("GET", self._key(key, f"gen:{number}"))
+        return None if found is None else half_of(key, number, found)
 
     async def life(self, key: SessionKey) -> int:
         """The number of the session's life, or of its last one; also where nothing else of it can be read."""
@@ -258,22 +261,6 @@ class SessionStore(HostScripts, WorkerScripts, PackScripts, DeadLetters, Listing
     async def workers(self) -> list[WorkerSeen]:
         """The workers that said they are there, within a day, and did not leave."""
         return await Workers(self._redis, shard=self._shard).every()
-
-
-def compaction_of(key: SessionKey, number: int, stored: bytes) -> Compaction:
-    """A generation's record as its key holds it. Raises UnknownVersion and StoreFault."""
-    header, _, payload = stored.partition(b"\n")
-    with readable(f"generation {number} of session {key.session!r}", OTHER_GENERATION):
-        fields = {**fields_of(payload), **loads(header)}
-        version = fields["v"]
-    if version != VERSION:
-        raise UnknownVersion(
-            f"generation {number} has version {version}, this release reads {VERSION}: upgrade offturn"
-        )
-    try:
-        return Compaction.model_validate(fields)
-    except ValidationError:  # its text quotes the record
-        raise UnknownVersion(f"generation {number} is none that this release can read: upgrade offturn") from None
 
 
 def _number(version: bytes | None, alive: bytes | None, number: bytes | None) -> int | None:

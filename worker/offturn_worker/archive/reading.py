@@ -12,7 +12,7 @@ from offturn.store.entries import LogEntry
 from offturn.store.errors import StoreFault, readable
 from offturn.store.packing import unpacked
 from offturn.store.packs import MARK
-from offturn.store.sessions import compaction_of
+from offturn.store.records import compaction_of
 from offturn.store.state import Meta
 from offturn.store.stubs import Stub
 from offturn_worker.archive.dumping import values_of

@@ -31,7 +31,7 @@ def report(
     async def work(client: CompactionClient, links: Links) -> str:
         session = await existing(client, session_id)
         cache = await whole(links, session.key)
-        shown = await cache.pointed("adopted")
+        shown = cache.whole(await cache.pointed("adopted"))
         line = lineage(shown, await cache.records())
         return await asyncio.to_thread(_page, cache, line, session_id, cache.opened.policy.name)
 

@@ -111,7 +111,7 @@ def add_to(app: typer.Typer) -> None:
 
 async def _briefing(key: SessionKey, links: Links) -> dict[str, Any]:
     cache = await whole(links, key)
-    base = await cache.pointed("current")
+    base = cache.whole(await cache.pointed("current"))
     limits = cache.opened.estimates(cache.opened.calibration(cache.live.calibration))
     text = await asyncio.to_thread(briefing, cache.path, base, human_budget=limits.human, ledger_budget=limits.ledger)
     about = {"session": key.session, "messages": len(cache.path), "generation": base.number}
