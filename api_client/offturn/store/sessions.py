@@ -30,7 +30,10 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_engine.compaction import VERSION, Compaction
 
-OTHER_GENERATION = "put another one in force with rollback(generation=...), 0 is the transcript itself"
+OTHER_GENERATION = (
+    "put another one in force with rollback(generation=...) (on the command line `offturn session rollback`), 0 is the "
+    "transcript itself"
+)
 PAGE = 200  # log entries per read
 DUE_PAGE = 500
 NOTHING_KNOWN = {"incarnation": 0, "length": 0, "chain": "", "redactions": 0}
