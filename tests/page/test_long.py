@@ -12,6 +12,7 @@ import pytest
 
 from offturn import CompactionClient
 from offturn.cache import Cache
+from offturn.inspecting import audited
 from offturn.links import Connector, Links
 from offturn_config.keys import SessionKey
 from offturn_http.app import application
@@ -101,7 +102,6 @@ async def test_who_goes_away_leaves_no_thread_beside_the_next_reader(
 ) -> None:
     await client.session("left", format="openai-chat").record([{"role": "user", "content": "one"}])
     begun, may_end, steps = threading.Event(), threading.Event(), list[str]()
-    audited = reading.audited
 
     def held(*args: Any) -> Any:
         steps.append("in")
