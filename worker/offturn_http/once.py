@@ -16,7 +16,7 @@ from offturn_config import keys
 
 SECONDS = 24 * 3600
 MOST = 100_000
-"""Of one API key: those of the last 16 minutes at the most requests that a key may make as it comes."""
+"""Of one API key: those of the last 16 minutes at the most requests that a key may make as it comes, 30 MB of the store."""
 
 TEXT = files("offturn_http").joinpath("once.lua").read_text(encoding="utf-8")
 
