@@ -63,7 +63,10 @@ def conversations(lines: Lines) -> list[Conversation]:
             messages=tuple(message.raw for message, _ in parsed),
             system=None,
             source_format="offturn",
-            notes=(*source.notes.lines(), f"it had policy {policy} and a window of {window}: --policy and --window give it them again"),
+            notes=(
+                *source.notes.lines(),
+                f"it had policy {policy} and a window of {window}: --policy and --window give it them again",
+            ),
             origins={i: origin for i, (_, origin) in enumerate(parsed) if origin is not None},
             earlier=earlier,
         )
