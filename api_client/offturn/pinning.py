@@ -20,7 +20,10 @@ TOO_LARGE = (
     "{} pinned messages with their tool groups would take about {} tokens of every view, pins may take {}, half of the "
     "policy's target: unpin others, or configure a larger window or size.target"
 )
-COVERED = "{} is summarised or shortened already: it comes back with the next compaction, which request() asks for"
+COVERED = (
+    "{} is summarised or shortened already: it comes back with the next compaction, which request() asks for (on the "
+    "command line `offturn session compact`)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,8 @@ PINS_NO_ROOM = (
     "comes back with the next compaction that has room"
 )
 PINS_NOT_YET = (
-    "pinned {}: summarised or shortened before that, comes back with the next compaction; request() asks for one"
+    "pinned {}: summarised or shortened before that, comes back with the next compaction; request() asks for one (on the "
+    "command line `offturn session compact`)"
 )
 
 

@@ -51,7 +51,9 @@ def endpoint(
     """
     secret = key.get_secret_value() if isinstance(key, SecretStr) else key or ""
     if find_spec(provider) is None:
-        raise InvalidSetting(f"summarizer {provider}:{model} needs the package {provider}: install offturn[worker]")
+        raise InvalidSetting(
+            f"summarizer {provider}:{model} needs the package {provider}: in a clone of offturn, pip install '.[worker]'"
+        )
     if base_url is None and not secret:
         raise KeyMissing(f"summarizer {provider}:{model} needs a key: set OFFTURN_{provider.upper()}_API_KEY")
     if not secret.isascii() or any(c.isspace() for c in secret):

@@ -1,7 +1,7 @@
 """Every Redis key offturn uses.
 
 `offturn:{s00}:<tenant>:<session>:meta|log|gen:<n>|chunks|chunksq|ops|opsq|ids|events|packs|marks|life`,
-`offturn:{s00}:<tenant>:inflight|sinks|sink-<name>|usage|sizes|once:<digest>` and
+`offturn:{s00}:<tenant>:inflight|sinks|sink-<name>|usage|sizes|once:<digest>|onceq:<id>` and
 `offturn:{s00}:due|dead|packing|archived|trash|walk|tenants|workers|seen|probe|routes|rates|paused|swept|api-keys|login:<digest>`. The
 hash tag is the shard: all keys a script touches hash to one slot on every topology. `chunksq` is the order in which
 `chunks` are forgotten, as `opsq` that of `ops` was in older releases; `life` is the incarnation of a session that may expire.
@@ -124,6 +124,11 @@ def login(digest: str, shard: str = SHARD) -> str:
 def once(tenant: str, key: str, shard: str = SHARD) -> str:
     """The digest of the request that came with an Idempotency-Key first."""
     return f"offturn:{{{shard}}}:{tenant}:once:{key}"
+
+
+def once_order(tenant: str, api_key: str, shard: str = SHARD) -> str:
+    """The digests of the Idempotency-Keys that came with an API key, oldest first: the order in which they are forgotten."""
+    return f"offturn:{{{shard}}}:{tenant}:onceq:{api_key}"
 
 
 def sinks(tenant: str, shard: str = SHARD) -> str:

@@ -67,7 +67,9 @@ def test_the_list_tells_states_reasons_and_totals(store: Redis, valkey_url: str)
     assert rows["waiting"]["why"] == "backed off: 1 x bug"
     assert rows["parked"]["why"] == "6 jobs in a row ended badly: 6 x died"
     assert {row["tenant"] for row in told(valkey_url, "queue", "list", "--tenant", "other")["sessions"]} == {"other"}
+    assert told(valkey_url, "queue") == found
     some = told(valkey_url, "queue", "list", "--state", "waiting", "--limit", "1")
+    assert told(valkey_url, "queue", "--state", "waiting", "--limit", "1") == some
     assert [row["session"] for row in some["sessions"]] == ["waiting"]
     assert some["totals"]["parked"] == 1
 

@@ -51,6 +51,21 @@ def test_rewind_fork_and_export(store: tuple[str, ...]) -> None:
     assert [(row["session"], row["messages"]) for row in listed] == [("chat", 3), ("copy", 5)]
 
 
+def test_a_rollback_without_a_number_tells_those_there_are(store: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps(conversation(40)))
+    imported = offturn("import", str(file), "--session", "long", "--format", "openai-chat", "--window", "16000", *store)
+    assert imported.returncode == 0, imported.stderr
+    assert offturn("session", "compact", "long", "--here", *store).returncode == 0
+
+    unnamed = offturn("session", "rollback", "long", *store)
+    assert (unnamed.returncode, unnamed.stdout) == (2, b"")
+    assert b"--generation is missing: session 'long' has 0 (the raw transcript), 1; " in unnamed.stderr
+    assert b"`offturn session show long`" in unnamed.stderr
+    assert facts("rollback", "long", "--generation", "1", *store)["generation"] == 1
+    assert facts("rollback", "long", "--generation", "0", "--force", *store)["generation"] == 0
+
+
 def test_a_session_is_packed_and_taken_apart(store: tuple[str, ...], tmp_path: Path) -> None:
     file = tmp_path / "long.json"
     file.write_text(json.dumps(conversation(40)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from offturn import CompactionClient, View
 from tests.acceptance.command import offturn
 from tests.integration.host import human, turns
 
@@ -44,6 +46,22 @@ def test_find_read_and_keep(store: tuple[str, ...]) -> None:
     assert b"\x1b" not in read.stdout
     pinned = offturn("session", "pin", "chat", "m4", *store)
     assert pinned.stdout.startswith(b"session chat: pinned m4, about ")
+
+
+def test_a_pin_that_comes_too_late_names_the_command_that_helps(store: tuple[str, ...], tmp_path: Path) -> None:
+    async def adopted() -> View:
+        async with CompactionClient.from_url(store[1], tenant=store[3], timeout=20) as client:
+            return await client.session("long", format="openai-chat", window=16_000).view()
+
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps(turns("openai-chat", 16)))
+    assert offturn("import", str(file), "--session", "long", "--window", "16000", *store).returncode == 0
+    assert offturn("session", "compact", "long", "--here", *store).returncode == 0
+    assert asyncio.run(adopted()).generation == 1
+    pinned = offturn("session", "pin", "long", "m1", *store)
+    assert pinned.returncode == 0, pinned.stderr
+    assert b"m1 is summarised or shortened already" in pinned.stderr
+    assert b"`offturn session compact`" in pinned.stderr
 
 
 @pytest.mark.parametrize(

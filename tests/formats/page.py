@@ -24,7 +24,7 @@ general, and the first that knows a record for its own takes the file; the file'
 is refused at the first line that does not belong, with its number. `--format NAME` skips the asking: {names}.
 
 A file may be JSON, JSON lines, the SQLite database of OpenCode, an `.eval` archive of Inspect, or the folder in which
-OpenHands' SDK keeps a conversation; `-` reads standard input. It is read as a stream, several times where the layout
+OpenHands' SDK keeps a conversation, or an [export](ops/retention.md#exports) of offturn's own; `-` reads standard input. It is read as a stream, several times where the layout
 asks for it, in bounded memory: a line of more than {longest} MB, and messages of more than {largest} MB, are refused with
 the number of the line or message, and with what helps. Lines that a host broke off while it wrote are skipped and
 counted; text that is not UTF-8 is refused with its line (in a database its characters are replaced), a packed file with
@@ -45,8 +45,7 @@ its estimates are calibrated from the first view on.
 {compactions}
 
 A compaction that can be one becomes a generation of the session, method `imported`: the host's summary as its prose, and
-beside it the facts and the human's words, put there by code as in every generation. `offturn session generations` and
-`offturn session show` list it, and `offturn session rollback ID --generation N` goes back to it, or to 0, the raw transcript. It covers
+beside it the facts and the human's words, put there by code as in every generation. `offturn session show` lists it, and `offturn session rollback ID --generation N` goes back to it, or to 0, the raw transcript. It covers
 what the host's summary stood for; where that would part a call from its result, up to the last place before that does
 not. One is left out, with a note, where only the provider can read it, where nothing comes before what it kept, or where
 the one before covers as much. `compact` starts from the newest of them, as the host's model would have.

@@ -35,6 +35,7 @@ def test_the_lines_work_as_written(valkey_url: str, tenant: str, tmp_path: Path)
             ["bash", "-c", text], env=environment(given), capture_output=True, text=True, timeout=SECONDS, check=False
         )
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "curl:" not in done.stderr
     assert '"recorded":[0,0]' in done.stdout
     assert '"recorded":[1,1]' in done.stdout
     assert '"request":1' in done.stdout

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 import typer
 from packaging.requirements import Requirement
+from typer.core import TyperGroup
 
 from offturn_worker.cli.main import typer_app
-from tests.packaging.sources import ROOT
+from tests.packaging.sources import PACKAGES, ROOT, shipped
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 README = (ROOT / "README.md").read_text()
@@ -23,6 +24,9 @@ PAGES = sorted(
     p.relative_to(ROOT).as_posix() for place in ("*.md", "docs/**/*.md", "k8s/*.md") for p in ROOT.glob(place)
 )
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+TOLD = [*PAGES, *(p.relative_to(ROOT).as_posix() for name in PACKAGES for p in shipped(name))]
+"""What tells users of commands."""
+COMMAND = re.compile(r"\boffturn (session|queue|keys|tenant|policies) ([a-z]+)")
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
 
 
@@ -93,6 +97,28 @@ def test_the_readme_lists_the_folders() -> None:
 def test_the_readme_lists_the_commands() -> None:
     listed = {row[0].split()[1].strip("`,") for row in _rows("README.md") if row[0].startswith("`offturn ")}
     assert listed == set(typer.main.get_group(typer_app).commands)
+
+
+def test_every_command_that_is_named_is_there() -> None:
+    groups = {
+        name: set(command.commands)
+        for name, command in typer.main.get_group(typer_app).commands.items()
+        if isinstance(command, TyperGroup)
+    }
+    assert {"session", "queue", "keys", "tenant", "policies"} == set(groups)
+    missing = [
+        f"{place}: offturn {group} {command}"
+        for place in TOLD
+        for group, command in COMMAND.findall(_text(place))
+        if command not in groups.get(group, {command})
+    ]
+    assert missing == []
+
+
+def test_what_is_to_be_installed_comes_from_a_clone() -> None:
+    """offturn is on no package index."""
+    from_an_index = re.compile(r"install '?offturn\[")
+    assert [place for place in TOLD if from_an_index.search(_text(place))] == []
 
 
 def test_the_readme_tells_which_call_is_needed() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from offturn import CompactionClient
 from offturn.cache import Cache
+from offturn.inspecting import audited
 from offturn.links import Connector, Links
 from offturn_config.keys import SessionKey
 from offturn_http.app import application
@@ -94,3 +95,35 @@ async def test_who_looks_at_another_session_is_answered_before(
     finally:
         may_end.set()
         await connector.close()
+
+
+async def test_who_goes_away_leaves_no_thread_beside_the_next_reader(
+    client: CompactionClient, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.session("left", format="openai-chat").record([{"role": "user", "content": "one"}])
+    begun, may_end, steps = threading.Event(), threading.Event(), list[str]()
+
+    def held(*args: Any) -> Any:
+        steps.append("in")
+        begun.set()
+        may_end.wait(LONG)
+        steps.append("out")
+        return audited(*args)
+
+    monkeypatch.setattr(reading, "audited", held)
+    connector, shelf = Connector(valkey_url, None, LONG, on_outage="raise"), Shelf()
+    try:
+        first = asyncio.create_task(shelf.read(connector, SessionKey(client.tenant, "left")))
+        await asyncio.to_thread(begun.wait, LONG)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        second = asyncio.create_task(shelf.read(connector, SessionKey(client.tenant, "left")))
+        await asyncio.wait((second,), timeout=0.3)
+        assert steps == ["in"]
+        may_end.set()
+        assert (await second).status.session == "left"
+    finally:
+        may_end.set()
+        await connector.close()
+    assert steps == ["in", "out"] * 2

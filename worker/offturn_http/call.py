@@ -73,7 +73,7 @@ class Call:
         if not self.key:
             return
         print_ = sha256(self.raw).hexdigest()
-        said = await self.service.once.said(self.caller.tenant, self.key, print_)
+        said = await self.service.once.said(self.caller.tenant, self.caller.key, self.key, print_)
         if said != print_:
             raise Problem(KEY_REUSED, "give each request a key of its own, and repeat it unchanged")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import structlog
@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from offturn import recipe
+from offturn.connect import open_redis
 from offturn.doorbell import Doorbell
 from offturn.stopping import stop as stop_tasks
 from offturn.store.archiving import ArchiveStore
@@ -45,13 +46,15 @@ from offturn_worker.pausing import KnownPauses, unless_paused
 from offturn_worker.poller import Poller
 from offturn_worker.process import kept
 from offturn_worker.pulse import Pulse
-from offturn_worker.server import connect, refuse_cluster, warn_of_settings
+from offturn_worker.server import Named, arrived
 from offturn_worker.shutdown import stop_on_signal
 from offturn_worker.summarizers import endpoints, load
 from offturn_worker.sweep import Sweep
 from offturn_worker.tenants import within_places
 from offturn_worker.tracing import Together, Traces, traces_sent
 from offturn_worker.wake import Wake
+
+FIRST_LOOK_SECONDS = 2.0  # somebody may sit before it
 
 log = structlog.get_logger(__name__)
 
@@ -66,10 +69,11 @@ class Running:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """The clients of store and queue; often one and the same."""
+    """The clients of store and queue; often one and the same. `away`: by name, which did not answer at first, and why."""
 
     store: Redis
     queue: Redis
+    away: dict[str, tuple[Named, Exception]] = field(default_factory=dict)
 
     @property
     def named(self) -> dict[str, Redis]:
@@ -145,9 +149,6 @@ async def serve(
     )
     walk = Walk(archive, Tenants(servers.store), keeper, after=settings.archive_after)
     workers = Workers(servers.store)
-    with suppress(OffturnError):  # a store that is lost already is waited for all the same
-        if any(one.id != settings.worker_id for one in await workers.every()):
-            await watch.begin()
     with unhandled_logged(), stop_on_signal() as stop:
         metrics.limit.set(settings.max_jobs)
         metrics.lag.set_function(lambda: pulse.lag)
@@ -155,40 +156,67 @@ async def serve(
         fleet = Fleet(servers.store, servers.queue, metrics.models)
         health = Health(pulse, servers.each, stop.is_set, metrics, fleet)
         heartbeat = Heartbeat(workers, settings, stop)
-        async with (
-            health.served(settings.health_host, settings.health_port) as port,
-            heartbeat.kept(),
-            _drained(poller, settings, stop),
-            _started_without(later, poller),
-        ):
-            if started:
-                started(Running(worker_id=settings.worker_id, health_port=port))
-            log.info("started", worker=settings.worker_id, max_jobs=settings.max_jobs, health_port=port)
-            loops = [poller.main(), sweep.run(), watch.run(), wake.run(), pulse.watch(), walk.run()]
-            if settings.pack_after_seconds >= 0:
-                notes = Unpacked(servers.store)
-                loops.append(Packer(SessionStore(servers.store), notes, after=settings.pack_after_seconds).run())
-            await _until(stop, *loops)
+        async with health.served(settings.health_host, settings.health_port) as port:
+            if servers.away and not await _arrived(servers, settings, watch, pulse, stop):
+                log.info("stopped", worker=settings.worker_id, cancelled=0)
+                return
+            with suppress(OffturnError):  # a store that is lost already is waited for all the same
+                if any(one.id != settings.worker_id for one in await workers.every()):
+                    await watch.begin()
+            async with heartbeat.kept(), _drained(poller, settings, stop), _started_without(later, poller):
+                if started:
+                    started(Running(worker_id=settings.worker_id, health_port=port))
+                log.info("started", worker=settings.worker_id, max_jobs=settings.max_jobs, health_port=port)
+                loops = [poller.main(), sweep.run(), watch.run(), wake.run(), pulse.watch(), walk.run()]
+                if settings.pack_after_seconds >= 0:
+                    notes = Unpacked(servers.store)
+                    loops.append(Packer(SessionStore(servers.store), notes, after=settings.pack_after_seconds).run())
+                await _until(stop, *loops)
 
 
 @asynccontextmanager
 async def open_servers(settings: WorkerSettings) -> AsyncIterator[Servers]:
-    """Clients of servers that answer, closed after the block. Raises InvalidSetting."""
+    """Clients of the servers, closed after the block; those that do not answer are noted. Raises InvalidSetting."""
     async with AsyncExitStack() as stack:
-        store = await connect(settings.store_url, seconds=settings.timeout, setting="OFFTURN_STORE_URL")
-        stack.push_async_callback(store.aclose)
-        queue = store
-        if settings.queue_url and settings.queue_url != settings.store_url:
-            queue = await connect(settings.queue_url, seconds=settings.timeout, setting="OFFTURN_QUEUE_URL")
-            stack.push_async_callback(queue.aclose)
-        url, setting = (settings.store_url, "OFFTURN_STORE_URL")
-        if queue is not store and settings.queue_url:
-            url, setting = settings.queue_url, "OFFTURN_QUEUE_URL"
-        await refuse_cluster(queue, url, setting)
-        servers = Servers(store=store, queue=queue)
-        for redis in servers.each:
-            await warn_of_settings(redis)
+
+        async def opened(url: str, setting: str, *, holds_queue: bool) -> Named:
+            redis = await open_redis(url, timeout=settings.timeout, setting=setting)
+            stack.push_async_callback(redis.aclose)
+            return Named(redis=redis, url=url, setting=setting, holds_queue=holds_queue)
+
+        apart = settings.queue_url if settings.queue_url != settings.store_url else None
+        store = await opened(settings.store_url, "OFFTURN_STORE_URL", holds_queue=not apart)
+        queue = await opened(apart, "OFFTURN_QUEUE_URL", holds_queue=True) if apart else store
+        servers = Servers(store=store.redis, queue=queue.redis)
+        for name, server in ({"store": store, "queue": queue} if apart else {"queue": store}).items():
+            if (error := await server.outage(min(FIRST_LOOK_SECONDS, settings.timeout))) is not None:
+                server.tell(error)
+                servers.away[name] = server, error
         yield servers
+
+
+async def _arrived(servers: Servers, settings: WorkerSettings, watch: Watch, pulse: Pulse, stop: asyncio.Event) -> bool:
+    """Wait for the servers that were away: alive and not ready. False: asked to stop before they came.
+
+    Other workers may have lived through the outage, so that jobs start one lease after it. Raises InvalidSetting.
+    """
+
+    def looking() -> None:
+        pulse.beat("poll")
+        pulse.beat("sweep")
+
+    for name, (_, error) in servers.away.items():
+        watch.meet(name, error)
+    named = {name: server for name, (server, _) in servers.away.items()}
+    waiting = asyncio.create_task(arrived(named, seconds=settings.timeout, looking=looking))
+    asked = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((waiting, asked), return_when=asyncio.FIRST_COMPLETED)
+        if waiting.done():
+            waiting.result()
+        return waiting.done()
+    finally:
+        await stop_tasks(waiting, asked)
 
 
 @asynccontextmanager

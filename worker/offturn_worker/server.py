@@ -1,20 +1,73 @@
-"""What a Redis server must be for offturn, looked at once when the worker starts."""
+"""What a Redis server must be for offturn, looked at once when the worker starts, or when it is there to be looked at."""
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from ssl import SSLCertVerificationError
 
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
+from redis.exceptions import AuthenticationError, AuthorizationError, RedisError, ResponseError
 
 from offturn.connect import open_redis
 from offturn_config.errors import InvalidSetting
 from offturn_config.urls import redacted
+from offturn_worker.outage import is_outage
 
 LARGEST_SKEW_MS = 1000
+LOOK_SECONDS = 1.0  # between two looks at a server that does not answer
+REMEDY = "start the server, correct the URL, or use embedded://PATH"
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A client of the server that a setting names, for a worker. holds_queue: arq's keys are there."""
+
+    redis: Redis
+    url: str
+    setting: str
+    holds_queue: bool
+
+    async def outage(self, seconds: float) -> Exception | None:
+        """Why it cannot be told within `seconds` whether it will do, something that may pass; None: it will.
+
+        Raises InvalidSetting, with the setting, the URL without secrets and a remedy, for what no waiting helps.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                await self.redis.ping()
+                if self.holds_queue:
+                    await refuse_cluster(self.redis, self.url, self.setting)
+                await warn_of_settings(self.redis)
+        except (RedisError, OSError) as error:
+            if is_outage(error) and not _is_distrusted(error):
+                return error
+            raise _unreachable(error, self.url, self.setting) from None
+        return None
+
+    def tell(self, error: Exception) -> None:
+        """Log what is waited for, for whoever looks at the terminal or the pod."""
+        log.warning(
+            "server_awaited",
+            setting=self.setting,
+            url=redacted(self.url),
+            error=type(_cause(error)).__name__,
+            remedy=REMEDY,
+        )
+
+
+async def arrived(servers: Mapping[str, Named], *, seconds: float, looking: Callable[[], None]) -> None:
+    """Until each of them has answered. `looking` is called at every look. Raises InvalidSetting as they do."""
+    for server in servers.values():
+        looking()
+        while await server.outage(seconds) is not None:
+            await asyncio.sleep(LOOK_SECONDS)
+            looking()
 
 
 async def connect(url: str, *, seconds: float, setting: str) -> Redis:
@@ -34,7 +87,7 @@ async def refuse_cluster(redis: Redis, url: str, setting: str) -> None:
     """arq's keys share no slot, so a ring would fail for ever. Raises InvalidSetting."""
     try:
         facts: dict[str, object] = await redis.info("cluster")
-    except RedisError:  # a managed server's, or an ACL's
+    except ResponseError:  # a managed server's, or an ACL's
         return
     if facts.get("cluster_enabled"):
         raise InvalidSetting(
@@ -59,7 +112,7 @@ async def _skew_ms(redis: Redis) -> int:
     """How far this machine's clock is ahead of the server's; 0 where the server does not tell."""
     try:
         seconds, microseconds = map(int, await redis.time())
-    except RedisError:
+    except ResponseError:
         return 0
     return round((time.time() - seconds) * 1000 - microseconds / 1000)
 
@@ -68,15 +121,28 @@ async def _config(redis: Redis, name: str) -> str | None:
     """None where a managed server does not tell."""
     try:
         values: dict[str, str] = await redis.config_get(name)
-    except RedisError:
+    except ResponseError:
         return None
     return values.get(name)
 
 
+def _cause(error: BaseException) -> BaseException:
+    """What the system said, which tells more than the client's word for it."""
+    of_system: BaseException | None = error
+    while of_system is not None and not isinstance(of_system, OSError):
+        of_system = of_system.__context__
+    return of_system or error
+
+
+def _is_distrusted(error: BaseException) -> bool:
+    """Is it a server whose certificate this machine does not trust?"""
+    return isinstance(_cause(error), SSLCertVerificationError)
+
+
 def _unreachable(error: Exception, url: str, setting: str) -> InvalidSetting:
+    where = f"{setting} = {redacted(url)!r}"
     if isinstance(error, (AuthenticationError, AuthorizationError)):
-        return InvalidSetting(f"{setting} = {redacted(url)!r}: the server refused the user or password")
-    return InvalidSetting(
-        f"{setting} = {redacted(url)!r}: no answer ({type(error).__name__}); start the server, correct the URL, "
-        "or use embedded://PATH"
-    )
+        return InvalidSetting(f"{where}: the server refused the user or password")
+    if _is_distrusted(error):
+        return InvalidSetting(f"{where}: the server's certificate is not trusted here, or is of another name")
+    return InvalidSetting(f"{where}: no answer ({type(error).__name__}); {REMEDY}")

@@ -30,7 +30,7 @@ FLUSH_SECONDS = 5.0
 """For the last spans, when the worker stops: a collector that is away must not keep it."""
 
 SERVICE = "offturn-worker"
-INSTALL = "install offturn[otel], or unset it"
+INSTALL = "in a clone of offturn, pip install '.[otel]', or unset it"
 
 log = structlog.get_logger(__name__)
 

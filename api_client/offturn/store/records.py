@@ -21,7 +21,10 @@ from offturn_config.keys import SessionKey
 from offturn_engine.compaction import VERSION, Compaction, ViewRecord
 
 PACKED = 2
-OTHER_GENERATION = "put another one in force with rollback(generation=...), 0 is the transcript itself"
+OTHER_GENERATION = (
+    "put another one in force with rollback(generation=...) (on the command line `offturn session rollback`), 0 is the "
+    "transcript itself"
+)
 _VIEW = b'{"v":2,"view":"'
 
 Read = TypeVar("Read", bound=ViewRecord)

@@ -81,17 +81,25 @@ class Shelf:
         self._reports: OrderedDict[Hashable, Report] = OrderedDict()
         self._turns = WeakValueDictionary[SessionKey, asyncio.Lock]()
         self._first_looks = asyncio.Semaphore(FIRST_LOOKS)
+        self._running = set[asyncio.Task[Read]]()
 
     async def read(self, connector: Connector, key: SessionKey) -> Read:
         """Raises NoSession, and what the store raises."""
         pauses = await Pauses((await connector.links()).redis).known()
-        async with self._turns.setdefault(key, asyncio.Lock()):
-            try:
-                cache = await self._refreshed(connector, key)
-            except InvalidSetting as error:
-                raise NoSession(str(error)) from None
-            known = await cache.records()
-            return await asyncio.to_thread(_taken, cache, known, pauses)
+        turn = self._turns.setdefault(key, asyncio.Lock())
+        await turn.acquire()
+        # A browser that goes away cancels this call, and no thread of it: the turn is over when the thread has ended.
+        reading = asyncio.create_task(self._read(connector, key, pauses))
+        self._running.add(reading)
+
+        def ended(_: object) -> None:
+            turn.release()
+            self._running.discard(reading)
+            if not reading.cancelled():
+                reading.exception()  # nobody may be there any more to raise it
+
+        reading.add_done_callback(ended)
+        return await asyncio.shield(reading)
 
     async def report(self, read: Read, number: int) -> Report:
         """On one generation; made outside of the event loop, of a long session it takes a second. Raises NoSession."""
@@ -105,6 +113,14 @@ class Shelf:
             if len(self._reports) > REPORTS:
                 self._reports.popitem(last=False)
         return made
+
+    async def _read(self, connector: Connector, key: SessionKey, pauses: list[Pause]) -> Read:
+        try:
+            cache = await self._refreshed(connector, key)
+        except InvalidSetting as error:
+            raise NoSession(str(error)) from None
+        known = await cache.records()
+        return await asyncio.to_thread(_taken, cache, known, pauses)
 
     async def _refreshed(self, connector: Connector, key: SessionKey) -> Cache:
         kept = self._caches.pop(key, None)

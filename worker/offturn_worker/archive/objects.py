@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 BATCH = 262_144  # bytes handed to a thread at once
 LONGEST_NAME = 180  # bytes of a session's name as a folder; file systems take 255
-NEEDS = "OFFTURN_ARCHIVE_URL: {} is not installed: pip install 'offturn[archive]', and the package of its back end"
+NEEDS = "OFFTURN_ARCHIVE_URL: {} is not installed: in a clone of offturn, pip install '.[archive]', and its back end's package"
 
 
 class ArchiveError(OffturnError):

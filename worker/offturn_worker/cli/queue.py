@@ -1,4 +1,4 @@
-"""`offturn queue list|replay|drop`: what waits for workers, and what an operator does about single sessions."""
+"""`offturn queue [list|replay|drop]`: what waits for workers, and what an operator does about single sessions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace as with_other
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from offturn import Archived, CompactionClient, InvalidSetting
 from offturn.links import Links
@@ -27,9 +28,17 @@ ROWS = 100
 Touch = Callable[[Links, SessionKey], Awaitable[str]]
 """Does it to one session and says what came of it."""
 
-typer_app = typer.Typer(
-    help="What is due, running, waiting and parked; try again, or take off the list.", no_args_is_help=True
-)
+
+class Listing(TyperGroup):
+    """Without the name of a command, `list` is meant, with its options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+typer_app = typer.Typer(help="What is due, running, waiting and parked; try again, or take off the list.", cls=Listing)
 
 Named = Annotated[str | None, typer.Argument(metavar="SESSION", help="Of --tenant, else OFFTURN_TENANT, else default.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]

@@ -14,7 +14,7 @@ import typer
 
 from offturn_config.errors import InvalidSetting
 from offturn_engine.files import LONGEST, NAMES, Conversation, Lines, TooLarge, UnreadableFile, read
-from offturn_worker import inspect_eval, opencode_db, openhands_folder
+from offturn_worker import inspect_eval, opencode_db, openhands_folder, session_export
 
 File = Annotated[
     Path,
@@ -41,10 +41,12 @@ def _read(path: Path, format_name: str | None) -> list[Conversation]:
             raise InvalidSetting(f"FILE {str(path)!r}: is a folder without events of OpenHands: name a file in it")
         return read(openhands_folder.lines(events), format=format_name)
     with path.open("rb") as opened:
-        head = opened.read(len(opencode_db.MAGIC))
+        head = opened.read(session_export.HEAD)
+    if session_export.MAGIC.match(head) and format_name is None:
+        return session_export.conversations(_lines(path))
     if head.startswith(inspect_eval.MAGIC):
         return read(inspect_eval.lines(path), format=format_name)
-    if head != opencode_db.MAGIC:
+    if not head.startswith(opencode_db.MAGIC):
         return read(_lines(path), format=format_name)
     try:
         return read(opencode_db.lines(path), format=format_name)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from offturn import CompactionClient, OffturnError, Session, StoreUnavailable
+from offturn import CompactionClient, InvalidSetting, OffturnError, Session, StoreUnavailable
 from offturn.config import ANY_WINDOW
 from offturn.links import Links
 from offturn.store.tenants import Tenants
@@ -177,7 +177,10 @@ def events(session_id: SessionId, store: StoreUrl = None, tenant: Tenant = None,
 @typer_app.command("rollback")
 def rollback(
     session_id: SessionId,
-    generation: Annotated[int, typer.Option(min=0, help="The generation to put in force; 0 is the raw transcript.")],
+    generation: Annotated[
+        int | None,
+        typer.Option(min=0, help="The one to put in force, as `session show` lists them; 0 is the raw transcript."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Also where its view is above the policy's ceiling.")] = False,
     store: StoreUrl = None,
     tenant: Tenant = None,
@@ -187,6 +190,8 @@ def rollback(
 
     async def work(client: CompactionClient) -> dict[str, Any]:
         session = await existing(client, session_id)
+        if generation is None:
+            raise InvalidSetting(f"--generation is missing: session {session_id!r} has {await _numbers(session)}")
         await session.rollback(generation=generation, force=force)
         return asdict(await session.status())
 
@@ -207,6 +212,13 @@ async def _asked(session: Session) -> list[int]:
         and line["on_path"]
         and fmt.parse(line["message"], origin=line["origin"]).origin == "human"
     ]
+
+
+async def _numbers(session: Session) -> str:
+    """Of the generations, as `--generation` takes them."""
+    made = [str(one.number) for one in await session.generations()]
+    shown, told = (await session.status()).generation, ", ".join(("0 (the raw transcript)", *made))
+    return f"{told}; {shown} is in force, `offturn session show {session.key.session}` tells more"
 
 
 def _dollars(generation: Mapping[str, Any]) -> list[object]:
