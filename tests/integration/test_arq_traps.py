@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from offturn_config.keys import QUEUE, SessionKey
 from offturn_worker.outage import Watch
 from offturn_worker.poller import Poller
 from offturn_worker.wake import Wake
-from tests.integration.shell import KEY, Compaction, lock_of, settings, until, until_empty, working
+from tests.integration.shell import KEY, Compaction, lock_of, settings, ticks, until, until_empty, working
 
 
 def poller(redis: Redis, compact: Compaction, url: str, **values: Any) -> Poller:
@@ -110,9 +109,13 @@ async def test_what_a_script_meets_on_redis_6_2_is_known(text: str, kind: type[E
 async def test_looks_that_fail_for_good_are_told_of_once(redis: Redis, valkey_url: str, lines: Any) -> None:
     """Somebody put another type in the queue's place: the worker waits, and does not fill the log."""
     await redis.set(QUEUE, "no queue")
+    await redis.config_resetstat()
     compact = Compaction()
     async with working(settings(valkey_url), compact):
-        await asyncio.sleep(0.5)
+        async for _ in ticks():
+            refused = (await redis.info("errorstats")).get("errorstat_WRONGTYPE", {"count": 0})
+            if refused["count"] > 4:
+                break
         await redis.delete(QUEUE)
         await Doorbell(redis).ring(KEY, 1)
         await until(lambda: compact.begun)

@@ -16,21 +16,20 @@ from redis.asyncio import Redis
 from offturn import CompactionClient, StoreFull, StoreUnavailable
 from offturn.connect import open_redis
 from offturn.doorbell import Doorbell
-from offturn.embedded_port import free_port
 from offturn.stopping import stop
 from offturn.store.replies import Claim
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from offturn_worker.sweep import Sweep
 from tests.integration.host import human
-from tests.integration.servers import Server, running
+from tests.integration.servers import Server, running, wait_until
 from tests.integration.shell import KEY, Compaction, settings, until, until_empty, working
 
 Step = Callable[[Server], Any]
 
 
 def read_only(server: Server) -> None:
-    server.ask.replicaof("127.0.0.1", str(free_port()))
+    server.ask.replicaof("127.0.0.1", "1")  # where nobody listens, and no other test will
 
 
 def master_down(server: Server) -> None:
@@ -52,17 +51,18 @@ def roomy(server: Server) -> None:
 
 
 def loading(server: Server) -> None:
-    """It answers LOADING for seconds after its start: many keys, each of them slow."""
+    """It answers LOADING after its start until it is told to go on: many keys, each of them slow."""
     with server.ask.pipeline() as pipe:
         for number in range(4_000):
             pipe.set(f"ballast{number}", "x" * 100)
         pipe.execute()
     server.ask.save()
     server.kill()
-    server.restart("--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024")
+    server.restart("--key-load-delay", "20000", "--loading-process-events-interval-bytes", "1024")
 
 
 def loaded(server: Server) -> None:
+    wait_until(lambda: server.ask.config_set("key-load-delay", 0))
     server.wait()
 
 

@@ -152,7 +152,7 @@ async def test_health_of_a_store(redis: Redis, client: CompactionClient) -> None
 
 async def test_health_of_a_store_that_is_away(tmp_path: Path) -> None:
     server = open_server(tmp_path)
-    async with CompactionClient.from_url(f"redis://127.0.0.1:{server.port}/0", timeout=0.5) as client:
+    async with CompactionClient.from_url(f"redis://127.0.0.1:{server.port}/0", timeout=TIMEOUT) as client:
         assert (await client.health()).reachable
         server.close()
         found = await client.health()

@@ -33,6 +33,8 @@ from offturn_models.errors import (
 from offturn_models.openai import OpenAI
 from offturn_worker.fake_model import Behaviour, Call, FakeModel
 from offturn_worker.fake_model.behaviour import Scripted
+from tests.conftest import TIMEOUT
+from tests.integration.clocks import Deadlines
 
 KEY = "sk-test-5fd924625f6ab16a"
 SECRET = "xylophone"  # stands for session content: must be in no error
@@ -94,7 +96,7 @@ async def failure(summarizer: Summarizer) -> ModelError:
 
 
 async def called(server: FakeModel) -> Call:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):  # what the first call loads takes seconds on a busy machine
         await server.called.wait()
     return server.calls[0]
 
@@ -201,13 +203,21 @@ async def test_a_wrong_key(build: Build) -> None:
 
 
 @pytest.mark.parametrize("silence", ["hang", "stall"])
-async def test_silence_ends_at_the_deadline(build: Build, server: FakeModel, silence: Scripted) -> None:
+async def test_silence_ends_at_the_deadline(
+    build: Build, server: FakeModel, silence: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deadlines = Deadlines()
+    monkeypatch.setattr("offturn_models.answer.asyncio", deadlines)
     server.script([silence])
-    raised = await failure(build(timeout=0.3))
-    assert isinstance(raised, TimedOut)
-    assert isinstance(raised, SummarizerError)
-    async with asyncio.timeout(10):
-        await server.calls[0].disconnected.wait()
+    call = asyncio.create_task(build(timeout=100.0).summarize(request()))
+    seen = await called(server)  # however long the request took to get there
+    deadlines.end()
+    with pytest.raises(TimedOut) as raised:
+        await call
+    assert isinstance(raised.value, SummarizerError)
+    assert deadlines.seconds == [100.0]
+    async with asyncio.timeout(TIMEOUT):
+        await seen.disconnected.wait()
 
 
 @pytest.mark.parametrize("silence", ["hang", "stall"])
@@ -220,7 +230,7 @@ async def test_cancelling_closes_the_connection(build: Build, server: FakeModel,
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await seen.disconnected.wait()
 
 
