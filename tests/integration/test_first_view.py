@@ -16,7 +16,7 @@ from offturn_engine.ranges import length
 from tests.conftest import TIMEOUT
 from tests.faults.forwarder import proxy
 from tests.integration.host import FORMATS, assert_sendable, calls, human, long_text, result, says, turns
-from tests.integration.shell import until
+from tests.integration.shell import until_found_again
 from tests.skew.keyspace import dump, restore
 
 WINDOW = 16_000
@@ -153,12 +153,6 @@ async def test_a_purge_between_the_state_and_its_messages(
     assert (await opened(client).view()).messages == []
 
 
-async def found_again(client: CompactionClient) -> None:
-    """Until the client knows that the store is back: a call before that waits for a moment only."""
-    redis: Any = (await client._connector.links()).redis
-    await until(lambda: not redis._away)
-
-
 async def test_an_outage_shows_what_was_read_and_says_what_was_not(redis: Redis, valkey_url: str) -> None:
     async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as direct:
         await compacted(direct)
@@ -173,7 +167,7 @@ async def test_an_outage_shows_what_was_read_and_says_what_was_not(redis: Redis,
         with pytest.raises(StoreUnavailable, match="was not read before"):
             await session.view(generation=0)
         line.down = False
-        await found_again(client)
+        await until_found_again(client)
         after = await session.view()
         assert (after.messages, after.stale) == (view.messages, False)
 
@@ -196,7 +190,7 @@ async def test_an_outage_shows_the_newest_generation_that_was_read(redis: Redis,
             assert view.messages[-1] == human("Said meanwhile.")
             assert_sendable(view)
             line.down = False
-            await found_again(client)
+            await until_found_again(client)
             assert (await session.view()).generation == 2
 
 
@@ -221,7 +215,7 @@ async def test_what_is_too_large_in_an_outage_gives_way_and_keeps_human_words(re
         assert view.messages[-1] == human("And at last?")
         assert_sendable(view)
         line.down = False
-        await found_again(client)
+        await until_found_again(client)
         assert (await session.view()).messages[-1] == human("And at last?")
 
 

@@ -97,6 +97,7 @@ async def test_many_sessions_of_a_paused_tenant_do_not_make_the_store_look_away(
     assert read(text, "offturn_up_store") == 1
     assert read(text, "offturn_pauses") == 1
     assert read(text, "offturn_oldest_due_seconds") is None
+    assert max(deadlines.seconds) <= TIMEOUT
 
 
 async def test_workers_are_counted_by_state(redis: Redis) -> None:
