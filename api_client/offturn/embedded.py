@@ -70,15 +70,19 @@ class EmbeddedServer:
             self._changing.release()
 
     def _replace(self) -> None:
-        if (lock := self._directory.lock()) is None:
+        deadline = time.monotonic() + START_SECONDS
+        while (lock := self._directory.lock()) is None:
             found, process = self._directory.read(), None
+            if (found and found.pid != self.pid and ready(found.port)) or time.monotonic() > deadline:
+                break
+            time.sleep(_STEP)  # somebody else is just starting one, or the killed one is not gone yet
         else:
             try:
                 found, process = _start(self._directory, lock)
             finally:
                 os.close(lock)
         if found is None or found.pid == self.pid:
-            self._again = 0.0  # somebody else is just starting one
+            self._again = 0.0
             return
         for dead in (self._process, _LEFT.pop(self.pid, None)):
             if dead is not None:
