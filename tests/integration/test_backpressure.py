@@ -95,7 +95,7 @@ async def test_a_worker_waits_and_goes_on(state: str, server: Server) -> None:
     harm, heal = STATES[state]
     compact = Compaction()
     compact.go.clear()
-    async with working(settings(server.url), compact):
+    async with working(settings(server.url, timeout=TIMEOUT), compact):
         client = await opened(server)
         await Doorbell(client).ring(SessionKey("default", "before"), 1)
         await until(lambda: compact.begun)

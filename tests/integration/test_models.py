@@ -16,6 +16,7 @@ from offturn_config.errors import ConfigError, InvalidSetting
 from offturn_engine.errors import SummarizerError
 from offturn_engine.provider_errors import Kind
 from offturn_engine.summary import SummaryRequest
+from offturn_models.answer import Draft
 from offturn_models.anthropic import Anthropic
 from offturn_models.errors import (
     AuthFailed,
@@ -35,6 +36,7 @@ from offturn_worker.fake_model import Behaviour, Call, FakeModel
 from offturn_worker.fake_model.behaviour import Scripted
 from tests.conftest import TIMEOUT
 from tests.integration.clocks import Deadlines
+from tests.integration.shell import until
 
 KEY = "sk-test-5fd924625f6ab16a"
 SECRET = "xylophone"  # stands for session content: must be in no error
@@ -93,6 +95,19 @@ async def failure(summarizer: Summarizer) -> ModelError:
     with pytest.raises(ModelError) as caught:
         await summarizer.summarize(request())
     return caught.value
+
+
+@pytest.fixture
+def drafts(monkeypatch: pytest.MonkeyPatch) -> list[Draft]:
+    """The answers that are being read."""
+    made: list[Draft] = []
+
+    def noted(**given: int) -> Draft:
+        made.append(Draft(**given))
+        return made[-1]
+
+    monkeypatch.setattr("offturn_models.answer.Draft", noted)
+    return made
 
 
 async def called(server: FakeModel) -> Call:
@@ -204,13 +219,14 @@ async def test_a_wrong_key(build: Build) -> None:
 
 @pytest.mark.parametrize("silence", ["hang", "stall"])
 async def test_silence_ends_at_the_deadline(
-    build: Build, server: FakeModel, silence: Scripted, monkeypatch: pytest.MonkeyPatch
+    build: Build, server: FakeModel, silence: Scripted, drafts: list[Draft], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deadlines = Deadlines()
     monkeypatch.setattr("offturn_models.answer.asyncio", deadlines)
     server.script([silence])
     call = asyncio.create_task(build(timeout=100.0).summarize(request()))
     seen = await called(server)  # however long the request took to get there
+    await until(lambda: drafts[0].events or silence == "hang")
     deadlines.end()
     with pytest.raises(TimedOut) as raised:
         await call
@@ -221,11 +237,13 @@ async def test_silence_ends_at_the_deadline(
 
 
 @pytest.mark.parametrize("silence", ["hang", "stall"])
-async def test_cancelling_closes_the_connection(build: Build, server: FakeModel, silence: Scripted) -> None:
+async def test_cancelling_closes_the_connection(
+    build: Build, server: FakeModel, silence: Scripted, drafts: list[Draft]
+) -> None:
     server.script([silence])
     call = asyncio.create_task(build().summarize(request()))
     seen = await called(server)
-    await asyncio.sleep(0.1)
+    await until(lambda: drafts[0].events or silence == "hang")
     assert not seen.disconnected.is_set()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
