@@ -102,8 +102,8 @@ def drafts(monkeypatch: pytest.MonkeyPatch) -> list[Draft]:
     """The answers that are being read."""
     made: list[Draft] = []
 
-    def noted(**given: int) -> Draft:
-        made.append(Draft(**given))
+    def noted(*, room: int) -> Draft:
+        made.append(Draft(room=room))
         return made[-1]
 
     monkeypatch.setattr("offturn_models.answer.Draft", noted)
