@@ -70,15 +70,19 @@ class EmbeddedServer:
             self._changing.release()
 
     def _replace(self) -> None:
-        if (lock := self._directory.lock()) is None:
+        deadline = time.monotonic() + START_SECONDS
+        while (lock := self._directory.lock()) is None:
             found, process = self._directory.read(), None
+            if (found and found.pid != self.pid and ready(found.port)) or time.monotonic() > deadline:
+                break
+            time.sleep(_STEP)  # somebody else is just starting one, or the killed one is not gone yet
         else:
             try:
                 found, process = _start(self._directory, lock)
             finally:
                 os.close(lock)
         if found is None or found.pid == self.pid:
-            self._again = 0.0  # somebody else is just starting one
+            self._again = 0.0
             return
         for dead in (self._process, _LEFT.pop(self.pid, None)):
             if dead is not None:
@@ -111,10 +115,8 @@ class EmbeddedServer:
         for process in (self._process, *(_LEFT.pop(pid, None) for pid in pids)):
             if process is not None:
                 _reap(process)
-        if record and server_on(record.port, self._directory.path) == record.pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(record.pid, signal.SIGTERM)
-            _wait_unlocked(self._directory)
+        if record:
+            _stop_at(record, self._directory)
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
@@ -126,13 +128,17 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _wait_unlocked(directory: DataDirectory) -> None:
-    deadline = time.monotonic() + STOP_SECONDS
-    while time.monotonic() < deadline:
-        if (lock := directory.lock()) is not None:
-            os.close(lock)
-            return
+def _stop_at(record: Record, directory: DataDirectory) -> None:
+    """Stop the server that the record names, until nobody holds the directory; one that is busy is asked again who it is."""
+    deadline, asked = time.monotonic() + STOP_SECONDS, False
+    while (lock := directory.lock()) is None and time.monotonic() < deadline:
+        if not asked and server_on(record.port, directory.path) == record.pid:
+            asked = True
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(record.pid, signal.SIGTERM)
         time.sleep(_STEP)
+    if lock is not None:
+        os.close(lock)
 
 
 def open_server(path: Path) -> EmbeddedServer:

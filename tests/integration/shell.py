@@ -12,6 +12,7 @@ from typing import Any
 from arq import constants
 from redis.asyncio import Redis
 
+from offturn import CompactionClient
 from offturn.doorbell import job_id
 from offturn.stopping import stop
 from offturn_config.keys import QUEUE, SessionKey
@@ -67,6 +68,12 @@ async def until_empty(redis: Redis) -> None:
     async for _ in ticks():
         if not await redis.zcard(QUEUE):
             return
+
+
+async def until_found_again(client: CompactionClient) -> None:
+    """Until a client that met an outage knows that the store is back: its calls before that wait for a moment only."""
+    timely: Any = (await client._connector.links()).redis
+    await until(lambda: not timely._away)
 
 
 def settings(url: str, **overrides: Any) -> WorkerSettings:

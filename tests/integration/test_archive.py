@@ -20,6 +20,7 @@ from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
 from offturn_config.keys import SessionKey
 from offturn_worker.archive.keeping import Keeper, Kept
+from tests.conftest import TIMEOUT
 from tests.integration.archived import (
     KEY,
     WINDOW,
@@ -40,9 +41,11 @@ def keeper(redis: Redis, tmp_path: Path) -> Keeper:
 
 
 @pytest.fixture
-async def quick(redis: Redis, valkey_url: str) -> Any:
-    """A host that does not wait long."""
-    async with CompactionClient.from_url(valkey_url, timeout=0.3) as opened:
+async def quick(redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A host that does not wait long for the archive."""
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as opened:
+        links = await opened._connector.links()
+        monkeypatch.setattr(links.store._bring, "_timeout", 0.3)
         yield opened
 
 

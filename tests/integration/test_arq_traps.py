@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -16,7 +15,8 @@ from offturn_config.keys import QUEUE, SessionKey
 from offturn_worker.outage import Watch
 from offturn_worker.poller import Poller
 from offturn_worker.wake import Wake
-from tests.integration.shell import KEY, Compaction, lock_of, settings, until, until_empty, working
+from tests.conftest import TIMEOUT
+from tests.integration.shell import KEY, Compaction, lock_of, settings, ticks, until, until_empty, working
 
 
 def poller(redis: Redis, compact: Compaction, url: str, **values: Any) -> Poller:
@@ -26,9 +26,9 @@ def poller(redis: Redis, compact: Compaction, url: str, **values: Any) -> Poller
 
 async def crowd(redis: Redis, count: int) -> None:
     """So many jobs that run elsewhere, in front of the queue."""
-    for number in range(count):
-        await redis.zadd(QUEUE, {f"elsewhere{number:04}": 1 + number})
-        await redis.set(f"{constants.in_progress_key_prefix}elsewhere{number:04}", 1)
+    names = [f"elsewhere{number:04}" for number in range(count)]
+    await redis.zadd(QUEUE, {name: 1 + number for number, name in enumerate(names)})
+    await redis.mset({f"{constants.in_progress_key_prefix}{name}": 1 for name in names})
 
 
 @pytest.mark.parametrize(("max_workers", "found"), [(1, False), (60, True)])
@@ -59,7 +59,7 @@ async def test_what_runs_elsewhere_costs_a_look_one_question(redis: Redis, valke
 async def test_a_left_over_abort_stops_no_job(redis: Redis, valkey_url: str) -> None:
     compact = Compaction()
     await redis.zadd(constants.abort_jobs_ss, {job_id(KEY, 1): 10**15})
-    async with working(settings(valkey_url), compact):
+    async with working(settings(valkey_url, timeout=TIMEOUT), compact):
         await Doorbell(redis).ring(KEY, 1)
         await until(lambda: compact.begun)
         await until_empty(redis)
@@ -67,7 +67,7 @@ async def test_a_left_over_abort_stops_no_job(redis: Redis, valkey_url: str) -> 
 
 
 async def test_a_worker_that_stops_takes_no_other_ones_health_key(redis: Redis, valkey_url: str) -> None:
-    async with working(settings(valkey_url, worker_id="one"), Compaction()):
+    async with working(settings(valkey_url, worker_id="one", timeout=TIMEOUT), Compaction()):
         second = poller(redis, Compaction(), valkey_url, worker_id="two")
         await second._poll_iteration()
         key = f"{QUEUE}:health-check:two"
@@ -85,7 +85,7 @@ async def test_no_hook_can_raise(redis: Redis, valkey_url: str) -> None:
 
 async def test_a_job_that_raises_whatever_it_likes_leaves_a_free_slot(redis: Redis, valkey_url: str) -> None:
     compact = Compaction()
-    async with working(settings(valkey_url, max_jobs=1), compact):
+    async with working(settings(valkey_url, max_jobs=1, timeout=TIMEOUT), compact):
         for number, fault in enumerate([ValueError("x"), OSError("x"), ResponseError("OOM x"), TimeoutError()]):
             compact.fault = fault
             await Doorbell(redis).ring(SessionKey("default", f"s{number}"), 1)
@@ -110,9 +110,16 @@ async def test_what_a_script_meets_on_redis_6_2_is_known(text: str, kind: type[E
 async def test_looks_that_fail_for_good_are_told_of_once(redis: Redis, valkey_url: str, lines: Any) -> None:
     """Somebody put another type in the queue's place: the worker waits, and does not fill the log."""
     await redis.set(QUEUE, "no queue")
+    await redis.config_resetstat()
     compact = Compaction()
-    async with working(settings(valkey_url), compact):
-        await asyncio.sleep(0.5)
+    patient = settings(
+        valkey_url, timeout=TIMEOUT, lease_ms=60_000
+    )  # with a short one a late reply passes for an outage
+    async with working(patient, compact):
+        async for _ in ticks():
+            refused = (await redis.info("errorstats")).get("errorstat_WRONGTYPE", {"count": 0})
+            if refused["count"] > 4:
+                break
         await redis.delete(QUEUE)
         await Doorbell(redis).ring(KEY, 1)
         await until(lambda: compact.begun)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from offturn import CompactionClient, InvalidSetting
+from offturn import CompactionClient, InvalidSetting, View
 from offturn_engine.formats import get
 from tests.integration.host import FORMATS, Raw, human, says
 from tests.integration.keyspace import everything
@@ -74,16 +74,24 @@ async def test_what_is_not_to_be_had_is_a_line_of_text_and_a_warning(client: Com
     assert get(fmt).problems(view.kwargs()["messages"]) == []
 
 
-async def test_an_attachment_that_takes_too_long_is_not_waited_for(valkey_url: str) -> None:
+async def test_an_attachment_that_takes_too_long_is_not_waited_for(
+    client: CompactionClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def fetch(reference: str) -> Any:
         if reference == KEY:
             await asyncio.Event().wait()
         return value("openai-chat")
 
-    async with CompactionClient.from_url(valkey_url, timeout=0.5) as client:
-        session = client.session("slow", format="openai-chat", window=16_000, attachments=fetch)
-        await session.record(shown("openai-chat", KEY, "attachment://fast"))
-        view = await session.view()
+    session = client.session("slow", format="openai-chat", window=16_000, attachments=fetch)
+    await session.record(shown("openai-chat", KEY, "attachment://fast"))
+    with_media = session._with_media
+
+    async def hurried(view: View) -> View:
+        monkeypatch.setattr(client._connector, "timeout", 0.05)  # the store has answered, however long it took
+        return await with_media(view)
+
+    monkeypatch.setattr(session, "_with_media", hurried)
+    view = await session.view()
 
     assert f"[attachment {KEY} could not be had]" in str(view.kwargs())
     assert BYTES in str(view.kwargs())

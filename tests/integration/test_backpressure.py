@@ -16,21 +16,21 @@ from redis.asyncio import Redis
 from offturn import CompactionClient, StoreFull, StoreUnavailable
 from offturn.connect import open_redis
 from offturn.doorbell import Doorbell
-from offturn.embedded_port import free_port
 from offturn.stopping import stop
 from offturn.store.replies import Claim
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from offturn_worker.sweep import Sweep
+from tests.conftest import TIMEOUT
 from tests.integration.host import human
-from tests.integration.servers import Server, running
-from tests.integration.shell import KEY, Compaction, settings, until, until_empty, working
+from tests.integration.servers import Server, running, wait_until
+from tests.integration.shell import KEY, Compaction, settings, until, until_empty, until_found_again, working
 
 Step = Callable[[Server], Any]
 
 
 def read_only(server: Server) -> None:
-    server.ask.replicaof("127.0.0.1", str(free_port()))
+    server.ask.replicaof("127.0.0.1", "1")  # where nobody listens, and no other test will
 
 
 def master_down(server: Server) -> None:
@@ -52,17 +52,18 @@ def roomy(server: Server) -> None:
 
 
 def loading(server: Server) -> None:
-    """It answers LOADING for seconds after its start: many keys, each of them slow."""
+    """It answers LOADING after its start until it is told to go on: many keys, each of them slow."""
     with server.ask.pipeline() as pipe:
         for number in range(4_000):
             pipe.set(f"ballast{number}", "x" * 100)
         pipe.execute()
     server.ask.save()
     server.kill()
-    server.restart("--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024")
+    server.restart("--key-load-delay", "20000", "--loading-process-events-interval-bytes", "1024")
 
 
 def loaded(server: Server) -> None:
+    wait_until(lambda: server.ask.config_set("key-load-delay", 0))
     server.wait()
 
 
@@ -87,14 +88,14 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 async def opened(server: Server) -> Redis:
-    return await open_redis(server.url, timeout=2)
+    return await open_redis(server.url, timeout=TIMEOUT)
 
 
 async def test_a_worker_waits_and_goes_on(state: str, server: Server) -> None:
     harm, heal = STATES[state]
     compact = Compaction()
     compact.go.clear()
-    async with working(settings(server.url), compact):
+    async with working(settings(server.url, timeout=TIMEOUT), compact):
         client = await opened(server)
         await Doorbell(client).ring(SessionKey("default", "before"), 1)
         await until(lambda: compact.begun)
@@ -114,7 +115,7 @@ async def test_hosts_sweep_and_lease_are_told_what_may_pass(state: str, server: 
     kind = KIND.get(state, StoreUnavailable)
     client = await opened(server)
     store, bell = SessionStore(client), Doorbell(client)
-    async with CompactionClient.from_url(server.url, timeout=2.0, on_outage="raise") as host:
+    async with CompactionClient.from_url(server.url, timeout=TIMEOUT, on_outage="raise") as host:
         session = host.session("s1", format="openai-chat", window=14_000)
         await session.record([human("hello")])
         await session.request()
@@ -134,6 +135,7 @@ async def test_hosts_sweep_and_lease_are_told_what_may_pass(state: str, server: 
         assert not sweeping.done()
         await asyncio.to_thread(heal, server)
         assert await store.renew(KEY, claim=claim, lease_ms=600_000)
+        await until_found_again(host)
         await session.record([human("more")])
         await stop(sweeping)
     await client.aclose()
@@ -142,7 +144,7 @@ async def test_hosts_sweep_and_lease_are_told_what_may_pass(state: str, server: 
 async def test_a_queue_that_cannot_take_a_ring_stops_no_host(
     state: str, server: Server, redis: Redis, valkey_url: str
 ) -> None:
-    async with CompactionClient.from_url(valkey_url, queue=server.url, timeout=2.0) as host:
+    async with CompactionClient.from_url(valkey_url, queue=server.url, timeout=TIMEOUT) as host:
         session = host.session("s1", format="openai-chat", window=14_000)
         await session.record([human("hello")])
         await asyncio.to_thread(STATES[state][0], server)

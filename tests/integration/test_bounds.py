@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from time import time
 from typing import Any
 
@@ -45,6 +47,25 @@ async def left(redis: Any) -> dict[str, int]:
     return {kind: seconds for kind, seconds in found.items() if seconds != -2}
 
 
+@asynccontextmanager
+async def started_again(redis: Any) -> AsyncIterator[None]:
+    """Each key's day starts anew in the block, at whatever moment of it: by the server's clock, to the millisecond."""
+    before = ms_of(await redis.time())
+    yield
+    async with redis.pipeline(transaction=True) as pipe:
+        pipe.time()
+        for kind in KINDS:
+            pipe.pttl(KEY.key(kind))
+        now, *found = await pipe.execute()
+    lasts = {kind: left for kind, left in zip(KINDS, found, strict=True) if left != -2}
+    assert lasts
+    assert all(0 <= DAY * 1000 - left <= ms_of(now) - before for left in lasts.values()), lasts
+
+
+def ms_of(time: tuple[int, int]) -> int:
+    return time[0] * 1000 + time[1] // 1000
+
+
 async def aged(redis: Any, seconds: int) -> None:
     """So many seconds are left."""
     for kind in KINDS:
@@ -67,9 +88,8 @@ async def test_without_a_ttl_nothing_ends(redis: Redis, client: CompactionClient
 async def test_all_keys_end_together_and_every_write_starts_the_time_again(
     redis: Redis, client: CompactionClient
 ) -> None:
-    handle = await with_generation(client, ttl=DAY)
-    whole = set((await left(redis)).values())
-    assert whole <= {DAY, DAY - 1}
+    async with started_again(redis):
+        handle = await with_generation(client, ttl=DAY)
 
     for write in (
         lambda: handle.record([says("Thank you.")]),
@@ -82,8 +102,8 @@ async def test_all_keys_end_together_and_every_write_starts_the_time_again(
         lambda: handle.configure(overrides={"trigger.soft": 0.55}),
     ):
         await aged(redis, DAY - 100)  # hardly a quarter: a view alone would not write
-        await write()
-        assert set((await left(redis)).values()) <= {DAY, DAY - 1}
+        async with started_again(redis):
+            await write()
 
 
 async def test_a_job_keeps_its_session_alive(redis: Redis, client: CompactionClient) -> None:
@@ -91,20 +111,19 @@ async def test_a_job_keeps_its_session_alive(redis: Redis, client: CompactionCli
     await handle.request()
     store = SessionStore(redis)
 
-    async def renewed() -> None:
-        assert set((await left(redis)).values()) <= {DAY, DAY - 1}
-        await aged(redis, 50)
-
     await aged(redis, 50)
-    claim = await store.claim(KEY, token="t", lease_ms=1_000)
+    async with started_again(redis):
+        claim = await store.claim(KEY, token="t", lease_ms=1_000)
     assert isinstance(claim, Claim)
-    await renewed()
-    assert await store.renew(KEY, claim=claim, lease_ms=1_000)
-    await renewed()
-    assert await store.save_chunk(KEY, incarnation=1, redactions=0, chunk_key="c", value="v")
-    await renewed()
-    await store.finish(KEY, claim=claim, outcome="failed")
-    await renewed()
+    await aged(redis, 50)
+    async with started_again(redis):
+        assert await store.renew(KEY, claim=claim, lease_ms=1_000)
+    await aged(redis, 50)
+    async with started_again(redis):
+        assert await store.save_chunk(KEY, incarnation=1, redactions=0, chunk_key="c", value="v")
+    await aged(redis, 50)
+    async with started_again(redis):
+        await store.finish(KEY, claim=claim, outcome="failed")
 
 
 async def test_a_view_starts_the_time_again_once_a_quarter_of_it_has_passed(
@@ -121,15 +140,15 @@ async def test_a_view_starts_the_time_again_once_a_quarter_of_it_has_passed(
     monkeypatch.setattr("offturn.unchanged.time", lambda: time() + DAY // 2)
     await store.meta(KEY)  # a look from the side
     assert max((await left(redis)).values()) <= DAY // 2
-    await handle.view()
-    assert set((await left(redis)).values()) <= {DAY, DAY - 1}
+    async with started_again(redis):
+        await handle.view()
 
 
 async def test_the_ttl_can_be_changed_and_taken_away(redis: Redis, client: CompactionClient) -> None:
     handle = await with_generation(client)
 
-    await handle.configure(overrides={"session.ttl": DAY})
-    assert set((await left(redis)).values()) <= {DAY, DAY - 1}
+    async with started_again(redis):
+        await handle.configure(overrides={"session.ttl": DAY})
 
     await handle.configure(overrides={"session.ttl": 0})
     assert set((await left(redis)).values()) == {-1}

@@ -66,7 +66,7 @@ async def test_a_crossing_makes_it_due_and_the_next_view_adopts(client: Compacti
 
     assert isinstance(outcome, Compacted)
     assert outcome.method == "model"
-    assert await crossing.ticket.wait(5) == outcome
+    assert await crossing.ticket.wait(TIMEOUT) == outcome
     assert await crossing.ticket.status() == "done"
     assert len(summarizer.asked) == 1
     assert (view.kind, view.generation) == ("compacted", outcome.generation)
@@ -177,7 +177,7 @@ async def test_rollback_and_forward_again_holds_automatic_triggers(client: Compa
     forth = await session.view()
     assert list(forth.messages[: len(short.messages)]) == list(short.messages)
     assert forth.messages[-1] == turns("openai-chat", 2, start=50)[-1]
-    assert await grown.ticket.wait(5) == Superseded(reason="withdrawn")
+    assert await grown.ticket.wait(TIMEOUT) == Superseded(reason="withdrawn")
     with pytest.raises(Refused, match=r"generation 7 .*choose one of 0, 1"):
         await session.rollback(generation=7)
 
@@ -209,7 +209,7 @@ async def test_a_phase_end_compacts_below_the_threshold(client: CompactionClient
     assert quiet.requirement == "none"
     assert ticket.warnings == ()
     assert isinstance(outcome, Compacted)
-    assert await ticket.wait(5) == outcome
+    assert await ticket.wait(TIMEOUT) == outcome
     assert "The login bug is fixed." in seen[0]
     assert "the parser" in seen[0]
     assert (await session.generations())[0].reason == "phase"
@@ -248,7 +248,7 @@ async def test_a_request_below_every_threshold_is_answered(client: CompactionCli
 
     assert waiting == "waiting"
     assert outcomes == [Skipped(reason="nothing_to_cover")]
-    assert (await ticket.status(), await ticket.wait(5)) == ("done", outcomes[0])
+    assert (await ticket.status(), await ticket.wait(TIMEOUT)) == ("done", outcomes[0])
     with pytest.raises(InvalidSetting, match="reason 'nightly': use one of manual"):
         await session.request("nightly")
     with pytest.raises(InvalidSetting, match="focus of 5000 characters"):

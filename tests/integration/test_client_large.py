@@ -23,6 +23,7 @@ from offturn.testing import FakeSummarizer
 from offturn_engine.draft import Candidate
 from offturn_engine.plan import emergency
 from offturn_engine.summary import SummaryRequest
+from tests.conftest import TIMEOUT
 from tests.integration.host import (
     FORMATS,
     Raw,
@@ -65,7 +66,7 @@ async def test_first_contact_with_a_long_history_gives_a_valid_request_at_once(
     await session.record(sent)
     raw = await session.view(generation=0, window=1_000_000)
     view = await session.view()
-    async with CompactionClient.from_url(valkey_url) as other:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as other:
         theirs = await other.session("chat", format=fmt, window=WINDOW).view()
     [made] = await session.generations()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 
 import pytest
@@ -11,6 +12,7 @@ from redis.asyncio import Redis
 import offturn
 from offturn import CompactionClient, Refused, Session
 from offturn.testing import FakeSummarizer
+from tests.conftest import TIMEOUT
 from tests.integration.host import (
     FORMATS,
     Raw,
@@ -162,7 +164,11 @@ async def rolled_back(url: str, *options: str) -> tuple[int, str]:
     """Exit code and output of the command line."""
     command = ("-m", "offturn", "session", "rollback", "chat", "--generation", "0", "--store", url, *options)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        sys.executable,
+        *command,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, "OFFTURN_TIMEOUT": str(TIMEOUT)},
     )
     said, _ = await process.communicate()
     return process.returncode or 0, " ".join(said.decode().split())

@@ -13,6 +13,7 @@ from offturn import (
     UnknownFormat,
     UnknownPolicy,
 )
+from tests.conftest import TIMEOUT
 from tests.integration.host import human, stored, turns
 
 WINDOW = 16_000
@@ -21,7 +22,7 @@ WINDOW = 16_000
 async def test_handles_and_clients_share_a_session(client: CompactionClient, valkey_url: str) -> None:
     first = client.session("chat", format="openai-chat", window=WINDOW)
     second = client.session("chat", format="openai-chat", window=WINDOW)
-    async with CompactionClient.from_url(valkey_url) as other:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as other:
         third = other.session("chat", format="openai-chat", window=WINDOW)
         for number, handle in enumerate([first, second, third, first, third]):
             await handle.record(human(f"{number}"))
@@ -32,7 +33,7 @@ async def test_handles_and_clients_share_a_session(client: CompactionClient, val
 
 
 async def test_tenants_do_not_see_each_other(client: CompactionClient, valkey_url: str) -> None:
-    async with CompactionClient.from_url(valkey_url, tenant="other") as other:
+    async with CompactionClient.from_url(valkey_url, tenant="other", timeout=TIMEOUT) as other:
         theirs = other.session("chat", format="openai-chat", window=WINDOW)
         await theirs.record(turns("openai-chat", 30))
 

@@ -12,6 +12,7 @@ from offturn import Compacted, CompactionClient, Failed
 from offturn.testing import FakeSummarizer, compaction_client, offturn_client
 from offturn_engine.errors import SummarizerError
 from offturn_engine.summary import SummaryReply
+from tests.conftest import TIMEOUT
 from tests.integration.host import FORMATS, Raw, human, turns
 
 WINDOW = 16_000
@@ -37,12 +38,15 @@ async def test_each_client_has_its_own_store_and_is_gone_afterwards(tmp_path: Pa
 
 async def test_an_embedded_store_keeps_a_session(tmp_path: Path) -> None:
     url = f"embedded://{tmp_path}"
-    async with CompactionClient.from_url(url) as first, CompactionClient.from_url(url) as joined:
+    async with (
+        CompactionClient.from_url(url, timeout=TIMEOUT) as first,
+        CompactionClient.from_url(url, timeout=TIMEOUT) as joined,
+    ):
         session = first.session("chat", format="openai-chat", window=WINDOW)
         await session.record(turns("openai-chat", 22))
         await joined.run_due(summarizer=FakeSummarizer())
         view = await session.view()
-    async with CompactionClient.from_url(url) as again:
+    async with CompactionClient.from_url(url, timeout=TIMEOUT) as again:
         later = await again.session("chat", format="openai-chat", window=WINDOW).view()
 
     assert view.generation == 1

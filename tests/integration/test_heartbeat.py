@@ -152,7 +152,7 @@ async def test_health_of_a_store(redis: Redis, client: CompactionClient) -> None
 
 async def test_health_of_a_store_that_is_away(tmp_path: Path) -> None:
     server = open_server(tmp_path)
-    async with CompactionClient.from_url(f"redis://127.0.0.1:{server.port}/0", timeout=0.5) as client:
+    async with CompactionClient.from_url(f"redis://127.0.0.1:{server.port}/0", timeout=TIMEOUT) as client:
         assert (await client.health()).reachable
         server.close()
         found = await client.health()
@@ -170,6 +170,7 @@ async def test_a_worker_is_on_the_list_while_it_runs(redis: Redis, valkey_url: s
         max_jobs=2,
         summarizer="openai:m@http://user:hunter2@host/v1, anthropic:n",
         drain_seconds=60.0,
+        timeout=TIMEOUT,
     )
     async with working(values, compact, asked=None):
         async for _ in ticks():
@@ -188,7 +189,7 @@ async def test_a_worker_is_on_the_list_while_it_runs(redis: Redis, valkey_url: s
 async def test_a_worker_that_drains_says_so(redis: Redis, valkey_url: str) -> None:
     compact = Compaction()
     compact.go.clear()
-    values = settings(valkey_url, worker_id="w1", drain_seconds=60.0)
+    values = settings(valkey_url, worker_id="w1", drain_seconds=60.0, timeout=TIMEOUT)
 
     async def release_when_draining() -> None:
         async for _ in ticks():

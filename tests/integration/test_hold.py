@@ -13,6 +13,7 @@ from offturn.holding import _on_its_way
 from offturn.store.replies import Claim
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
+from tests.integration.clocks import Clock
 from tests.integration.host import FORMATS, calls, human, long_text, result, says, turns
 from tests.integration.moved import WINDOW, assert_sound, open_session
 
@@ -86,6 +87,7 @@ async def test_in_vain_it_is_the_emergency_view(
     store, watched = await store_of(session), Watched(monkeypatch)
     claim = await store.claim(session.key, token="t", lease_ms=60_000, max_attempts=6)
     assert isinstance(claim, Claim)
+    monkeypatch.setattr("offturn.holding.asyncio", Clock())  # on a slow machine one look alone would take that long
 
     view = await session.view(hold=0.3)
 

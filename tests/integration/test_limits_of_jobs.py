@@ -20,7 +20,9 @@ from offturn_engine.errors import SummarizerError
 from offturn_engine.outcome import LIMITED
 from offturn_engine.summary import SummaryRequest
 from offturn_worker.tenants import within_places
+from tests.integration.clocks import Clock
 from tests.integration.host import turns
+from tests.integration.shell import ticks, until
 
 WINDOW = 14_000
 
@@ -64,10 +66,20 @@ def failing(kind: str, *, times: int = 100, retryable: bool = True) -> FakeSumma
 # -- the deadline
 
 
-async def test_without_progress_a_job_ends_and_counts(place: Place) -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time that a job's deadline counts: none passes while a busy machine gets as far as the first request."""
+    made = Clock()
+    monkeypatch.setattr("offturn.progress.time", made)
+    monkeypatch.setattr("offturn.progress._LONGEST_SLEEP", 0.01)
+    return made
+
+
+async def test_without_progress_a_job_ends_and_counts(place: Place, clock: Clock) -> None:
     closed = asyncio.Event()
 
     async def for_ever(_: SummaryRequest) -> None:
+        clock.now += 0.3
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -82,9 +94,11 @@ async def test_without_progress_a_job_ends_and_counts(place: Place) -> None:
     assert (status.due, status.running, status.trouble) == (True, False, "1 x stalled")
 
 
-async def test_each_part_that_is_kept_starts_it_anew(place: Place) -> None:
+async def test_each_part_that_is_kept_starts_it_anew(place: Place, clock: Clock) -> None:
     async def slow(_: SummaryRequest) -> None:
-        await asyncio.sleep(0.4)
+        clock.now += 0.4
+        seen = clock.asked
+        await until(lambda: clock.asked > seen + 1)  # the deadline was looked at
 
     model = FakeSummarizer(on_request=slow, window=4_700)
     outcome = await place.run(model, patience=1.0)
@@ -94,12 +108,13 @@ async def test_each_part_that_is_kept_starts_it_anew(place: Place) -> None:
     assert len(model.asked) >= 3  # more than the second the job had without them
 
 
-async def test_what_was_kept_before_a_stall_is_not_paid_again(place: Place) -> None:
+async def test_what_was_kept_before_a_stall_is_not_paid_again(place: Place, clock: Clock) -> None:
     asked: list[str] = []
 
     async def second_stalls(request: SummaryRequest) -> None:
         asked.append(request.key)
         if len(asked) == 2:
+            clock.now += 0.6
             await asyncio.Event().wait()
 
     model = FakeSummarizer(on_request=second_stalls, window=4_700)
@@ -213,12 +228,26 @@ async def test_a_tenant_has_so_many_places(redis: Redis) -> None:
         await go.wait()
         return Skipped(reason="test")
 
-    limited = within_places(compact, SharedLimits(redis), places=2, lease_ms=1_000)
+    class Patient(SharedLimits):
+        """A place outlasts whatever a busy machine does between two times that it is kept."""
+
+        async def tenant_enter(self, key: SessionKey, *, lease_ms: int, **given: Any) -> bool:
+            return await super().tenant_enter(key, lease_ms=60_000, **given)
+
+    async def lasts() -> dict[bytes, float]:
+        return dict(await redis.zrange(keys.inflight("acme"), 0, -1, withscores=True))
+
+    limited = within_places(compact, Patient(redis), places=2, lease_ms=100)
     waiting = SessionKey("acme", "third")
     await redis.zadd(keys.due(), {waiting.member: 1})
     jobs = [asyncio.ensure_future(limited(SessionKey("acme", name))) for name in ("first", "second")]
     await both.wait()
-    await asyncio.sleep(1.5)  # longer than the lease: the places are kept
+    first = await lasts()
+    async for _ in ticks():  # each place is kept
+        now = await lasts()
+        if all(now[token] > ends for token, ends in first.items()):
+            break
+    assert len(first) == 2
 
     assert await limited(waiting) == Skipped(reason="tenant_busy")
     assert await SessionStore(redis).due() == []  # later

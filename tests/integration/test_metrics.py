@@ -23,9 +23,11 @@ from offturn_config.errors import InvalidSetting
 from offturn_engine.compaction import Audit, Compaction, KindAudit, Spent
 from offturn_engine.economics import PerMillion
 from offturn_engine.errors import SummarizerError
+from offturn_worker import fleet
 from offturn_worker.app import Running, run_worker
 from offturn_worker.labels import MOST_WORDS, OTHER
 from offturn_worker.metrics import Metrics
+from tests.conftest import TIMEOUT
 from tests.integration.shell import settings, ticks, until_empty
 from tests.skew.record_dumps import handle, talk
 
@@ -183,15 +185,20 @@ async def test_each_step_of_a_job_is_timed_once(redis: Redis, client: Compaction
     assert read(text, "offturn_generations_total", method="model", reason="threshold") == 1
 
 
-async def test_a_worker_tells_it_over_http(redis: Redis, client: CompactionClient, valkey_url: str) -> None:
-    session = handle(client, "s")
+async def test_a_worker_tells_it_over_http(
+    redis: Redis, client: CompactionClient, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "SECONDS", TIMEOUT)
+    session, store = handle(client, "s"), SessionStore(redis)
     await session.record([{"role": "user", "content": "Never touch config/prod.yaml."}, *talk(24)])
     up: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
-    worker = asyncio.create_task(run_worker(settings(valkey_url), summarizer=EXTRACTIVE, started=up.set_result))
+    worker = asyncio.create_task(
+        run_worker(settings(valkey_url, timeout=TIMEOUT), summarizer=EXTRACTIVE, started=up.set_result)
+    )
     running = await up
     try:
         async for _ in ticks():
-            if (await session.status()).current:
+            if (await session.status()).current and await store.workers():  # it beats beside its jobs
                 break
         url = f"http://127.0.0.1:{running.health_port}/metrics"
         async with aiohttp.ClientSession() as http:

@@ -19,10 +19,18 @@ from offturn_config import keys
 from offturn_config.keys import QUEUE
 from offturn_worker import fleet
 from offturn_worker.fleet import Fleet
+from tests.conftest import TIMEOUT
+from tests.integration.clocks import Deadlines
 from tests.integration.test_metrics import read
 from tests.skew.record_dumps import handle, talk
 
 SMALL, LARGE = "openai:small", "anthropic:large"
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine must not pass for a server that is away."""
+    monkeypatch.setattr(fleet, "SECONDS", TIMEOUT)
 
 
 @pytest.fixture
@@ -76,7 +84,11 @@ async def test_what_is_paused_asks_for_no_more_workers(redis: Redis) -> None:
 async def test_many_sessions_of_a_paused_tenant_do_not_make_the_store_look_away(
     redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    deadlines = Deadlines()
+    monkeypatch.setattr("offturn_worker.fleet.asyncio", deadlines)
+
     async def endless(*_: object, **__: object) -> None:
+        deadlines.end()
         await asyncio.sleep(3600)
 
     await Pauses(redis).begin("acme")
@@ -85,6 +97,7 @@ async def test_many_sessions_of_a_paused_tenant_do_not_make_the_store_look_away(
     assert read(text, "offturn_up_store") == 1
     assert read(text, "offturn_pauses") == 1
     assert read(text, "offturn_oldest_due_seconds") is None
+    assert max(deadlines.seconds) <= TIMEOUT
 
 
 async def test_workers_are_counted_by_state(redis: Redis) -> None:

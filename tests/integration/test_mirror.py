@@ -10,6 +10,7 @@ import pytest
 from redis.asyncio import Redis
 
 from offturn import CompactionClient, Conflict, InvalidMessage, InvalidSetting, Session
+from tests.conftest import TIMEOUT
 from tests.integration.host import FORMATS, Raw, assert_sendable, calls, human, long_text, result, says, stored, turns
 
 WINDOW = 16_000
@@ -185,7 +186,7 @@ async def test_phase_done_takes_the_hosts_list(client: CompactionClient, redis: 
     ticket = await session.phase_done("Twelve modules are done.", history=mine)
     [outcome] = await client.run_due()
 
-    assert await ticket.wait(5) == outcome
+    assert await ticket.wait(TIMEOUT) == outcome
     assert await stored(redis, "chat") == mine
 
 

@@ -16,6 +16,7 @@ from offturn_config.errors import ConfigError, InvalidSetting
 from offturn_engine.errors import SummarizerError
 from offturn_engine.provider_errors import Kind
 from offturn_engine.summary import SummaryRequest
+from offturn_models.answer import Draft
 from offturn_models.anthropic import Anthropic
 from offturn_models.errors import (
     AuthFailed,
@@ -33,6 +34,9 @@ from offturn_models.errors import (
 from offturn_models.openai import OpenAI
 from offturn_worker.fake_model import Behaviour, Call, FakeModel
 from offturn_worker.fake_model.behaviour import Scripted
+from tests.conftest import TIMEOUT
+from tests.integration.clocks import Deadlines
+from tests.integration.shell import until
 
 KEY = "sk-test-5fd924625f6ab16a"
 SECRET = "xylophone"  # stands for session content: must be in no error
@@ -93,8 +97,21 @@ async def failure(summarizer: Summarizer) -> ModelError:
     return caught.value
 
 
+@pytest.fixture
+def drafts(monkeypatch: pytest.MonkeyPatch) -> list[Draft]:
+    """The answers that are being read."""
+    made: list[Draft] = []
+
+    def noted(*, room: int) -> Draft:
+        made.append(Draft(room=room))
+        return made[-1]
+
+    monkeypatch.setattr("offturn_models.answer.Draft", noted)
+    return made
+
+
 async def called(server: FakeModel) -> Call:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):  # what the first call loads takes seconds on a busy machine
         await server.called.wait()
     return server.calls[0]
 
@@ -201,26 +218,37 @@ async def test_a_wrong_key(build: Build) -> None:
 
 
 @pytest.mark.parametrize("silence", ["hang", "stall"])
-async def test_silence_ends_at_the_deadline(build: Build, server: FakeModel, silence: Scripted) -> None:
+async def test_silence_ends_at_the_deadline(
+    build: Build, server: FakeModel, silence: Scripted, drafts: list[Draft], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deadlines = Deadlines()
+    monkeypatch.setattr("offturn_models.answer.asyncio", deadlines)
     server.script([silence])
-    raised = await failure(build(timeout=0.3))
-    assert isinstance(raised, TimedOut)
-    assert isinstance(raised, SummarizerError)
-    async with asyncio.timeout(10):
-        await server.calls[0].disconnected.wait()
+    call = asyncio.create_task(build(timeout=100.0).summarize(request()))
+    seen = await called(server)  # however long the request took to get there
+    await until(lambda: drafts[0].events or silence == "hang")
+    deadlines.end()
+    with pytest.raises(TimedOut) as raised:
+        await call
+    assert isinstance(raised.value, SummarizerError)
+    assert deadlines.seconds == [100.0]
+    async with asyncio.timeout(TIMEOUT):
+        await seen.disconnected.wait()
 
 
 @pytest.mark.parametrize("silence", ["hang", "stall"])
-async def test_cancelling_closes_the_connection(build: Build, server: FakeModel, silence: Scripted) -> None:
+async def test_cancelling_closes_the_connection(
+    build: Build, server: FakeModel, silence: Scripted, drafts: list[Draft]
+) -> None:
     server.script([silence])
     call = asyncio.create_task(build().summarize(request()))
     seen = await called(server)
-    await asyncio.sleep(0.1)
+    await until(lambda: drafts[0].events or silence == "hang")
     assert not seen.disconnected.is_set()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await seen.disconnected.wait()
 
 

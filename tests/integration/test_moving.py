@@ -18,6 +18,7 @@ from offturn import (
 )
 from offturn.links import Links
 from offturn.testing import FakeSummarizer
+from tests.conftest import TIMEOUT
 from tests.integration.host import FORMATS, calls, human, result, says, stored, turns
 from tests.integration.moved import assert_sound, compacted, covered_end, open_session
 
@@ -334,5 +335,5 @@ async def test_whoever_waits_for_a_job_that_nobody_wants_any_more_is_answered(cl
     [outcome] = await client.run_due(summarizer=FakeSummarizer(on_request=take_back))
 
     assert isinstance(outcome, Superseded)
-    assert isinstance(await ticket.wait(5), Superseded)
+    assert isinstance(await ticket.wait(TIMEOUT), Superseded)
     assert await ticket.status() == "done"
