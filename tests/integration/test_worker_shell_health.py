@@ -19,6 +19,7 @@ from offturn.embedded import open_server
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_worker.app import Running, open_servers, serve
+from tests.conftest import TIMEOUT
 from tests.integration.shell import KEY, Compaction, settings, until, until_empty, working
 
 
@@ -56,7 +57,7 @@ async def test_outage_and_restart_of_redis(tmp_path: Path, lines: Callable[[], l
     url = f"redis://127.0.0.1:{server.port}/0"
     async with working(settings(url), compact) as running:
         compact.go.clear()
-        client = await open_redis(url, timeout=1)
+        client = await open_redis(url, timeout=TIMEOUT)
         await Doorbell(client).ring(SessionKey("default", "before"), 1)
         await until(lambda: compact.begun)
         server.close()
@@ -85,7 +86,7 @@ async def test_a_silent_redis_is_outlived(tmp_path: Path) -> None:
         assert (await get(running, "/readyz"))[0] == 503
         assert (await get(running, "/livez"))[0] == 200
         os.kill(server.pid, signal.SIGCONT)
-        client = await open_redis(url, timeout=1)
+        client = await open_redis(url, timeout=TIMEOUT)
         await Doorbell(client).ring(KEY, 1)
         await until(lambda: compact.begun)
         await until_empty(client)
