@@ -226,7 +226,7 @@ async def test_a_view_tells_of_lost_writes_and_mirror_brings_them_back(client: C
 
 
 async def test_a_closed_client_says_so(valkey_url: str, redis: Redis) -> None:
-    client = CompactionClient.from_url(valkey_url)
+    client = CompactionClient.from_url(valkey_url, timeout=TIMEOUT)
     session = client.session("chat", format="openai-chat", window=WINDOW)
     await session.record(human("a"))
     ticket = await session.request()

@@ -67,18 +67,18 @@ async def test_trouble_in_one_part_costs_that_part(valkey_url: str, redis: Redis
 async def test_a_job_may_take_as_long_as_its_parts_take(valkey_url: str, redis: Redis, tmp_path: Path) -> None:
     """Each part is quicker than the job's time-out, all of them together are not: one job, each part paid once."""
     async with (
-        FakeModel(delay=1.1) as model,
+        FakeModel(delay=1.5) as model,
         long_session(valkey_url) as session,
         workers(valkey_url, tmp_path) as crew,
     ):
         ticket = await session.request()
-        await start(crew, model, SUMMARIZER_TIMEOUT="6", JOB_TIMEOUT="6")
+        await start(crew, model, SUMMARIZER_TIMEOUT="6", JOB_TIMEOUT="7")
 
         outcome = await ticket.wait(PATIENCE)
 
         assert isinstance(outcome, Compacted)
         assert outcome.method == "model"
-        assert len(model.calls) * model.delay > 6  # seconds
+        assert len(model.calls) * model.delay > 7  # seconds
         sizes = [call.size for call in model.calls]
         assert len(sizes) == len(set(sizes))
         assert await count(session, "claimed") == 1

@@ -79,7 +79,7 @@ def test_a_blocking_host_records_compacts_and_views(blocking: sync.CompactionCli
     assert (told.first_seq, told.last_seq, told.requirement) == (0, 79, "soft")
     assert told.ticket is not None
     [outcome] = blocking.run_due(summarizer=FakeSummarizer())
-    assert told.ticket.wait(1) == outcome
+    assert told.ticket.wait(TIMEOUT) == outcome
     view = session.view()
 
     assert isinstance(outcome, Compacted)

@@ -58,7 +58,7 @@ def cluster(tmp_path: Path) -> Iterator[Server]:
 
 async def test_every_script_touches_one_slot(cluster: Server) -> None:
     """All traces of the protocol, and the reads around them."""
-    redis = await open_redis(cluster.url, timeout=5)
+    redis = await open_redis(cluster.url, timeout=TIMEOUT)
     store = SessionStore(redis)
     try:
         for name, trace in {**TRACES, **MORE}.items():
@@ -109,7 +109,7 @@ async def test_another_node_of_a_cluster_is_named(tmp_path: Path) -> None:
         one.ask.execute_command("CLUSTER", "MEET", "127.0.0.1", two.port, bus)
         for server in (one, two):
             await asyncio.to_thread(wait_until, partial(serves, server))
-        redis = await open_redis(one.url, timeout=5)
+        redis = await open_redis(one.url, timeout=TIMEOUT)
         with pytest.raises(StoreFault, match="another node"):
             await SessionStore(redis).meta(SessionKey("default", "s"))
         await redis.aclose()
