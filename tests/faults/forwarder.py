@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import cast
@@ -14,17 +14,23 @@ from urllib.parse import urlsplit
 class Proxy:
     """Passes bytes on to a server; `lose` replies are dropped with their connection, `silent` ones never come.
 
-    `down`: nobody is there, for new connections and those that are open.
+    `down`: nobody is there, for new connections and those that are open. `changed` is called when one of the two was set.
     """
 
     host: str
     port: int
+    changed: Callable[[], None] = lambda: None
     lose: int = 0
     silent: bool = False
     down: bool = False
     url: str = ""
     lost: int = 0
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name in {"silent", "down"}:
+            self.changed()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.down:

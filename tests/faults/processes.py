@@ -58,7 +58,8 @@ class Worker:
         return self.process.poll() is None
 
     async def started(self) -> Worker:
-        await until(lambda: '"started"' in self.said)
+        await until(lambda: '"started"' in self.said or not self.alive)
+        assert self.alive, self.said
         return self
 
     def kill(self) -> None:

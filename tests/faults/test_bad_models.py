@@ -37,7 +37,7 @@ async def test_a_model_that_never_does_better_is_done_without(valkey_url: str, r
         workers(valkey_url, tmp_path) as crew,
     ):
         worker = await crew.start(
-            SUMMARIZER=f"openai:fake@{model.openai_url}", OPENAI_API_KEY="key", SUMMARIZER_TIMEOUT="2"
+            SUMMARIZER=f"openai:fake@{model.openai_url}", OPENAI_API_KEY="key", SUMMARIZER_TIMEOUT="20"
         )
         for name, calls in HOPELESS.items():
             model.calls.clear()
@@ -70,7 +70,7 @@ async def test_a_model_that_never_ends_is_left(valkey_url: str, redis: Redis, tm
         assert (await session.status()).requirement == "hard"
         before = (await session.view(generation=0, window=ANY_WINDOW)).tokens
         worker = await crew.start(
-            SUMMARIZER=f"openai:fake@{model.openai_url}", OPENAI_API_KEY="key", SUMMARIZER_TIMEOUT="1"
+            SUMMARIZER=f"openai:fake@{model.openai_url}", OPENAI_API_KEY="key", SUMMARIZER_TIMEOUT="4"
         )
         await settled(session)
 

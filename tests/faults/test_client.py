@@ -14,6 +14,8 @@ from offturn.store.errors import StoreFault
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
 from offturn_engine.summary import SummaryRequest
+from tests.conftest import TIMEOUT
+from tests.faults.cut_off import opened
 from tests.faults.forwarder import Proxy, proxy
 from tests.integration.host import human, says, stored, turns
 
@@ -22,7 +24,7 @@ WINDOW = 16_000
 
 
 async def test_a_record_whose_reply_is_lost_takes_effect_once(redis: Redis, valkey_url: str) -> None:
-    async with proxy(valkey_url) as between, CompactionClient.from_url(between.url) as client:
+    async with proxy(valkey_url) as between, CompactionClient.from_url(between.url, timeout=TIMEOUT) as client:
         session = client.session("chat", format="openai-chat", window=WINDOW)
         await session.record(human("a"))
         for text in ("b", "c", "d"):
@@ -37,7 +39,7 @@ async def test_a_record_whose_reply_is_lost_takes_effect_once(redis: Redis, valk
 
 
 async def test_a_request_and_a_rollback_whose_reply_is_lost_take_effect_once(redis: Redis, valkey_url: str) -> None:
-    async with proxy(valkey_url) as between, CompactionClient.from_url(between.url) as client:
+    async with proxy(valkey_url) as between, CompactionClient.from_url(between.url, timeout=TIMEOUT) as client:
         session = client.session("chat", format="openai-chat", window=WINDOW)
         await session.record(turns("openai-chat", 22))
         await session.status()
@@ -157,11 +159,8 @@ async def test_an_unreachable_store_is_said_in_time() -> None:
             await every_call(client.session("chat", format="openai-chat", window=WINDOW), client)
 
 
-async def test_a_silent_store_is_said_in_time(redis: Redis, valkey_url: str) -> None:
-    async with (
-        proxy(valkey_url) as between,
-        CompactionClient.from_url(between.url, timeout=0.2, on_outage="raise") as client,
-    ):
+async def test_a_silent_store_is_said_in_time(redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with proxy(valkey_url) as between, opened(between, monkeypatch, on_outage="raise") as client:
         session = client.session("chat", format="openai-chat", window=WINDOW)
         await session.record(human("before"))
         await session.view()
@@ -227,7 +226,7 @@ async def test_a_view_tells_of_lost_writes_and_mirror_brings_them_back(client: C
 
 
 async def test_a_closed_client_says_so(valkey_url: str, redis: Redis) -> None:
-    client = CompactionClient.from_url(valkey_url)
+    client = CompactionClient.from_url(valkey_url, timeout=TIMEOUT)
     session = client.session("chat", format="openai-chat", window=WINDOW)
     await session.record(human("a"))
     ticket = await session.request()

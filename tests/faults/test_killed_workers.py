@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
 
-from offturn import CompactionClient, Session
+from offturn import CompactionClient, Session, Ticket
 from offturn_engine.formats import get
 from offturn_worker.fake_model import FakeModel
 from tests.faults.processes import (
+    PATIENCE,
     TIMEOUT,
     Workers,
-    compacted,
     count,
     fill,
     handle,
-    running,
     settled,
     until,
     until_true,
@@ -29,18 +29,30 @@ from tests.integration.host import FORMATS, stored, turn
 
 SESSIONS = 4
 KILLS = 5
+TURNS = 6  # of a host between two kills
 
 
 def settings_of(model: FakeModel, **more: str) -> dict[str, str]:
     return {"SUMMARIZER": f"openai:fake@{model.openai_url}", "OPENAI_API_KEY": "key", **more}
 
 
-async def record_and_look(client: CompactionClient, who: str, number: int, over: asyncio.Event) -> list[str]:
+@dataclass
+class Pace:
+    """So many turns each host may have recorded: where workers take long to start, sessions must not grow all the time."""
+
+    turns: int = TURNS
+    over: bool = False
+
+
+async def record_and_look(client: CompactionClient, who: str, number: int, pace: Pace) -> list[str]:
     """A host that records until it is told to stop; the ids it was told are recorded."""
     fmt = FORMATS[number % 2]
     session = handle(client, f"k{number}", fmt)
     recorded: list[str] = []
-    while not over.is_set():
+    while not pace.over:
+        if len(recorded) >= 4 * pace.turns:
+            await asyncio.sleep(0.05)
+            continue
         messages = turn(fmt, len(recorded), size=2_500)
         ids = [f"{who}{len(recorded) + i}" for i in range(len(messages))]
         await session.record(messages, ids=ids)
@@ -51,9 +63,10 @@ async def record_and_look(client: CompactionClient, who: str, number: int, over:
     return recorded
 
 
-async def kill_again_and_again(crew: Workers, model: FakeModel) -> None:
+async def kill_again_and_again(crew: Workers, model: FakeModel, pace: Pace) -> None:
     pair = [await crew.start(**settings_of(model)) for _ in range(2)]
     for _ in range(KILLS):
+        pace.turns += TURNS
         await asyncio.sleep(random.uniform(0.1, 0.7))
         victim = random.randrange(2)
         pair[victim].kill()
@@ -61,7 +74,7 @@ async def kill_again_and_again(crew: Workers, model: FakeModel) -> None:
 
 
 async def test_hosts_record_on_while_workers_die(valkey_url: str, redis: Redis, tmp_path: Path) -> None:
-    over = asyncio.Event()
+    pace = Pace()
     async with (
         FakeModel(delay=0.5) as model,
         CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as one,
@@ -69,9 +82,9 @@ async def test_hosts_record_on_while_workers_die(valkey_url: str, redis: Redis, 
         workers(valkey_url, tmp_path) as crew,
     ):
         names = [(client, who, n) for n in range(SESSIONS) for client, who in ((one, "a"), (two, "b"))]
-        hosts = [asyncio.create_task(record_and_look(client, who, n, over)) for client, who, n in names]
-        await kill_again_and_again(crew, model)
-        over.set()
+        hosts = [asyncio.create_task(record_and_look(client, who, n, pace)) for client, who, n in names]
+        await kill_again_and_again(crew, model, pace)
+        pace.over = True
         recorded = await asyncio.gather(*hosts)
         for number in range(SESSIONS):
             await settled(handle(one, f"k{number}", FORMATS[number % 2]))
@@ -103,24 +116,29 @@ async def test_a_kill_costs_the_running_call_and_no_other(valkey_url: str, redis
         CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as client,
         workers(valkey_url, tmp_path) as crew,
     ):
+        ticket = await asked(client, "clean")
         first = await crew.start(**settings_of(whole, SUMMARIZER_WINDOW="8000"))
-        session = client.session("clean", format="openai-chat", window=24_000)
-        await fill(session, count=40)
-        await compacted(session)
+        await ticket.wait(PATIENCE)
         first.kill()
         chunks = len(whole.calls)
         assert chunks > 3
-        async with FakeModel(delay=0.25) as model:
+        async with FakeModel() as model:
+            model.script(["ok", "ok", "ok", "hang"])
             settings = settings_of(model, SUMMARIZER_WINDOW="8000")
+            ticket = await asked(client, "killed")
             second = await crew.start(**settings)
-            session = client.session("killed", format="openai-chat", window=24_000)
-            await fill(session, count=40)
-            ticket = await session.request()
-            await until(lambda: len(model.calls) >= 3)
+            await until(lambda: len(model.calls) == 4)
             second.kill()
             await crew.start(**settings)
-            await ticket.wait(TIMEOUT)
+            await ticket.wait(PATIENCE)
             assert len(model.calls) == chunks + 1
+
+
+async def asked(client: CompactionClient, name: str) -> Ticket:
+    """Of a session for one job: with a worker that runs already, the threshold and the request may get one each."""
+    session = client.session(name, format="openai-chat", window=24_000)
+    await fill(session, count=40)
+    return await session.request()
 
 
 async def claimed_twice(session: Session) -> bool:
@@ -138,15 +156,15 @@ async def test_a_frozen_worker_does_not_publish(valkey_url: str, redis: Redis, t
         session = handle(client, "s")
         await fill(session)
         ticket = await session.request()
-        await running(session)
-        frozen.freeze()
-        other = await crew.start(**settings_of(model))
+        await asyncio.wait_for(model.called.wait(), PATIENCE)
+        frozen.freeze()  # at once: the answer comes later
+        other = await crew.start(**settings_of(model, LEASE_MS="20000"))  # it keeps what it takes
         if late:
-            await ticket.wait(TIMEOUT)
+            await ticket.wait(PATIENCE)
         else:
             await until_true(lambda: claimed_twice(session))
         frozen.thaw()
-        await ticket.wait(TIMEOUT)
+        await ticket.wait(PATIENCE)
         await settled(session)
         await until(lambda: any(line["event"] == "job_done" for line in frozen.lines))
         finished = [event.fields["worker"] for event in await session.events() if event.kind == "finished"]

@@ -13,9 +13,11 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from tests.conftest import TIMEOUT
 from tests.faults.kit.proxy import Proxy
 from tests.faults.kit.resp import Commands
 from tests.faults.kit.tally import Tally
+from tests.faults.processes import ticks
 
 SCRIPT = "return redis.call('INCR', KEYS[1])"
 HASH = sha1(SCRIPT.encode()).hexdigest()
@@ -41,10 +43,18 @@ async def proxy(valkey_url: str, redis: Redis, tmp_path: Path) -> AsyncIterator[
 
 @pytest.fixture
 async def through(proxy: Proxy) -> AsyncIterator[Redis]:
-    """A client without retries, its patience short."""
-    client = Redis.from_url(proxy.url, socket_timeout=0.5)
+    """A client without retries."""
+    client = Redis.from_url(proxy.url, socket_timeout=TIMEOUT)
     yield client
     await client.aclose()
+
+
+def hurry(through: Redis) -> None:
+    """Its patience is short from now on."""
+    pool: Any = through.connection_pool
+    pool.connection_kwargs["socket_timeout"] = 0.5
+    for connection in pool._available_connections:
+        connection.socket_timeout = 0.5
 
 
 async def count(redis: Redis) -> Any:
@@ -85,6 +95,7 @@ async def test_cut(proxy: Proxy, through: Redis) -> None:
 async def test_half_open_upwards_nothing_is_executed(proxy: Proxy, through: Redis, redis: Redis) -> None:
     await through.ping()
     assert proxy.half_open("up") == 1
+    hurry(through)
     with pytest.raises(RedisTimeoutError):
         await through.incr("n")
     assert await redis.get("n") is None
@@ -93,8 +104,12 @@ async def test_half_open_upwards_nothing_is_executed(proxy: Proxy, through: Redi
 async def test_half_open_downwards_it_is(proxy: Proxy, through: Redis, redis: Redis) -> None:
     await through.ping()
     proxy.half_open("down")
+    hurry(through)
     with pytest.raises(RedisTimeoutError):
         await through.incr("n")
+    async for _ in ticks():  # it is sent, and may be on its way
+        if await redis.get("n"):
+            break
     assert await redis.get("n") == b"1"
 
 

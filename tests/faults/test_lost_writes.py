@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from offturn import Behind, CompactionClient, Session, StoreUnavailable
+from offturn import Behind, CompactionClient, Session, StoreUnavailable, timely
 from tests.faults.processes import TIMEOUT, Store, compacted, workers
 from tests.faults.snapshot import Snapshot
 from tests.integration.host import Raw, calls, human, result, says, stored, turns
@@ -301,11 +301,14 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     await opened.stop()
 
 
-async def test_a_killed_server_that_comes_back_a_second_younger(store: Store, tmp_path: Path) -> None:
+async def test_a_killed_server_that_comes_back_a_second_younger(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two hosts, a worker, a real server: SIGKILL, and the files of a moment before."""
+    monkeypatch.setattr(timely, "AWAY_SECONDS", TIMEOUT)  # a store that is back may need a moment
     async with (
-        CompactionClient.from_url(store.url) as first,
-        CompactionClient.from_url(store.url) as second,
+        CompactionClient.from_url(store.url, timeout=TIMEOUT) as first,
+        CompactionClient.from_url(store.url, timeout=TIMEOUT) as second,
         workers(store.url, tmp_path) as crew,
     ):
         await crew.start(SUMMARIZER="extractive")

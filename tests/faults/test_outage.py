@@ -20,7 +20,8 @@ from offturn import (
     outbox,
     timely,
 )
-from tests.faults.cut_off import SECONDS, WINDOW, Place, cut_off
+from tests.conftest import TIMEOUT
+from tests.faults.cut_off import SECONDS, WINDOW, Place, cut_off, opened
 from tests.faults.forwarder import proxy
 from tests.faults.processes import until_true
 from tests.integration.host import human, result, says, stored
@@ -242,9 +243,9 @@ async def test_everything_else_needs_the_store(place: Place) -> None:
     assert (await session.status()).messages == 2
 
 
-async def test_closing_tries_once_more(redis: Redis, valkey_url: str) -> None:
+async def test_closing_tries_once_more(redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with proxy(valkey_url) as line:
-        async with CompactionClient.from_url(line.url, timeout=SECONDS) as client:
+        async with opened(line, monkeypatch) as client:
             line.down = True
             await client.session("chat", format="openai-chat").record(human("a"))
             line.down = False
@@ -253,9 +254,11 @@ async def test_closing_tries_once_more(redis: Redis, valkey_url: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["down", "silent"])
-async def test_closing_does_not_hang_and_says_what_is_left(redis: Redis, valkey_url: str, how: str) -> None:
+async def test_closing_does_not_hang_and_says_what_is_left(
+    redis: Redis, valkey_url: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with proxy(valkey_url) as line:
-        client = CompactionClient.from_url(line.url, timeout=SECONDS)
+        client = opened(line, monkeypatch)
         for name in ("one", "two"):
             await client.session(name, format="openai-chat").record(human("a"))
         setattr(line, how, True)
@@ -288,7 +291,7 @@ async def test_a_full_store_is_an_outage_too(place: Place) -> None:
     try:
         recorded = await session.record(human("c"))
         view = await session.view()
-        async with CompactionClient.from_url(place.line.url, on_outage="raise") as strict:
+        async with CompactionClient.from_url(place.line.url, timeout=TIMEOUT, on_outage="raise") as strict:
             with pytest.raises(StoreFull):
                 await strict.session("chat", format="openai-chat").record(human("z"))
     finally:

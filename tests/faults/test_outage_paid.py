@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from offturn import CompactionClient
 from offturn_worker.fake_model import FakeModel
-from tests.faults.processes import PATIENCE, Store, count, fill, handle, running, settled, workers
+from tests.faults.processes import PATIENCE, TIMEOUT, Store, count, fill, handle, running, settled, workers
 
 OUTAGE = 10.0  # seconds
 
@@ -29,10 +29,11 @@ async def test_ten_seconds_without_a_store(store: Store, tmp_path: Path, frozen:
     """Two workers; the one that holds the session finishes it, the other one waits for it."""
     async with (
         FakeModel(delay=2.0) as model,
-        CompactionClient.from_url(store.url, timeout=2.0) as client,
+        CompactionClient.from_url(store.url, timeout=TIMEOUT) as client,
         workers(store.url, tmp_path) as crew,
     ):
-        settings = {"SUMMARIZER": f"openai:fake@{model.openai_url}", "OPENAI_API_KEY": "key", "TIMEOUT": "1"}
+        settings = {"SUMMARIZER": f"openai:fake@{model.openai_url}", "OPENAI_API_KEY": "key"}
+        settings |= {"TIMEOUT": "1", "LEASE_MS": "3000"}
         pair = [await crew.start(**settings) for _ in range(2)]
         session = handle(client, "s")
         await fill(session)
@@ -66,7 +67,7 @@ async def test_a_worker_that_begins_as_the_store_comes_back_claims_nothing_yet(s
     """Who holds the session is heard first, though its lease ran out while nobody could renew it."""
     async with (
         FakeModel(delay=2.0) as model,
-        CompactionClient.from_url(store.url, timeout=20.0) as client,
+        CompactionClient.from_url(store.url, timeout=TIMEOUT) as client,
         workers(store.url, tmp_path) as crew,
     ):
         settings = {"SUMMARIZER": f"openai:fake@{model.openai_url}", "OPENAI_API_KEY": "key"}

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from redis.asyncio import Redis
 
 from offturn import CompactionClient
 from offturn.store.limits import SharedLimits
-from offturn_models.breaker import FAILURES
+from offturn_models.breaker import FAILURES, PAUSE_MS
 from offturn_worker.fake_model import FakeModel
 from offturn_worker.fake_model.behaviour import Behaviour
-from tests.faults.processes import TIMEOUT, Workers, fill, handle, settled, until_true, workers
+from tests.faults.processes import TIMEOUT, Workers, fill, handle, settled, workers
 
 SESSIONS = 6
+CLOCK = 0.01  # seconds: the server counts whole milliseconds
+
+
+class Timed(FakeModel):
+    """Knows when it was asked: before it has answered, so that a pause after the answer is at least as long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked_at: list[float] = []
+
+    def next_behaviour(self) -> Behaviour:
+        self.asked_at.append(time.monotonic())
+        return super().next_behaviour()
 
 
 async def start(crew: Workers, *models: FakeModel, **more: str) -> None:
@@ -26,7 +40,7 @@ async def test_the_breaker_closes_by_itself_when_the_provider_is_back(
 ) -> None:
     """Each of the first jobs fails; the sessions after them cost nothing until a probe finds the provider again."""
     async with (
-        FakeModel() as model,
+        Timed() as model,
         CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as client,
         workers(valkey_url, tmp_path) as crew,
     ):
@@ -36,13 +50,6 @@ async def test_the_breaker_closes_by_itself_when_the_provider_is_back(
             await fill(session)
             await session.request()
         await start(crew, model, MAX_JOBS="1")  # one after the other, so that it is known who fails
-        limits = SharedLimits(redis)
-
-        async def opened() -> bool:
-            return any(route.open for route in await limits.routes())
-
-        await until_true(opened)
-        assert len(model.calls) == FAILURES
         for session in sessions:
             await settled(session)
             status = await session.status()
@@ -52,7 +59,8 @@ async def test_the_breaker_closes_by_itself_when_the_provider_is_back(
         await settled(sessions[0])
 
         assert (await sessions[0].generations())[-1].method == "model"
-        assert await limits.routes() == []
+        assert await SharedLimits(redis).routes() == []
+        assert model.asked_at[FAILURES] - model.asked_at[FAILURES - 1] >= PAUSE_MS / 1000 - CLOCK
         said = [line["event"] for line in crew.every[0].lines]
         assert said.count("route_opened") == said.count("route_closed") == 1
 

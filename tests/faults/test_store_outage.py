@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from offturn import CompactionClient
+from offturn import CompactionClient, timely
 from offturn.errors import StoreUnavailable
 from offturn_worker.fake_model import FakeModel
-from tests.faults.processes import Store, compacted, fill, handle, running, settled, workers
+from tests.faults.processes import TIMEOUT, Store, compacted, fill, handle, running, settled, workers
 from tests.integration.host import assert_sendable, human
 
 
@@ -23,11 +23,14 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     await opened.stop()
 
 
-async def test_hosts_are_told_and_everything_goes_on_afterwards(store: Store, tmp_path: Path) -> None:
+async def test_hosts_are_told_and_everything_goes_on_afterwards(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Twice, with a worker that has one slot, in use when the store goes."""
+    monkeypatch.setattr(timely, "AWAY_SECONDS", TIMEOUT)  # a store that is back may need a moment
     async with (
         FakeModel(delay=0.6) as model,
-        CompactionClient.from_url(store.url, timeout=2.0, on_outage="raise") as client,
+        CompactionClient.from_url(store.url, timeout=TIMEOUT, on_outage="raise") as client,
         workers(store.url, tmp_path) as crew,
     ):
         settings = {"SUMMARIZER": f"openai:fake@{model.openai_url}", "OPENAI_API_KEY": "key"}

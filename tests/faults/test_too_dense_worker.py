@@ -47,6 +47,6 @@ async def test_what_makes_no_room_is_paid_three_times_at_most(valkey_url: str, r
         assert (len(model.calls), await count(session, "claimed")) == (paid, 3)
 
         await session.unblock()
-        assert (await session.status()).due
         await settled(session)
+        assert await count(session, "claimed") > 3
         assert len(model.calls) > paid

@@ -79,7 +79,7 @@ async def ended(process: Process) -> tuple[int, list[dict[str, object]]]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_lets_the_running_job_finish(redis: Redis, start: Start, number: signal.Signals) -> None:
-    worker = await start(1.0, DRAIN_SECONDS="30")
+    worker = await start(600.0, DRAIN_SECONDS="60")
     port = await port_of(worker)
     await Doorbell(redis).ring(KEY, 1)
     await wait_for(redis, "begun s1")
@@ -93,6 +93,8 @@ async def test_a_signal_lets_the_running_job_finish(redis: Redis, start: Start, 
         async with session.get(f"http://127.0.0.1:{port}/livez") as live:
             assert live.status == 200
     await Doorbell(redis).ring(SessionKey("default", "s2"), 1)
+    assert await told_by(redis) == ["begun s1"]
+    await redis.set(f"{TOLD}:go", "")
     code, lines = await ended(worker)
     assert code == 0
     assert await told_by(redis) == ["begun s1", "done s1"]
@@ -143,7 +145,7 @@ async def test_a_killed_workers_job_runs_again_after_one_lease(redis: Redis, sta
 
 async def test_two_workers_share_the_work_once(redis: Redis, start: Start) -> None:
     for _ in range(2):
-        await port_of(await start(0.2, MAX_JOBS="2"))
+        await port_of(await start(0.2, MAX_JOBS="2", LEASE_MS="20000"))  # no lock runs out: nobody dies
     names = [f"s{number}" for number in range(8)]
     for name in names:
         await Doorbell(redis).ring(SessionKey("default", name), 1)

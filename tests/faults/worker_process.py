@@ -1,9 +1,12 @@
-"""A worker process whose compaction a test can follow through Redis: argv is the name of a list and seconds to work."""
+"""A worker process whose compaction a test can follow through Redis: argv is the name of a list and seconds to
+work; it ends sooner when there is a key of that name with `:go` behind it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Awaitable, Callable
 
 from redis.asyncio import Redis
@@ -22,8 +25,10 @@ async def main(told: str, seconds: float) -> None:
 
         async def compact(key: SessionKey) -> Outcome:
             await _tell(servers.store, told, f"begun {key.session}")
+            ends = time.monotonic() + seconds
             try:
-                await asyncio.sleep(seconds)
+                while time.monotonic() < ends and not await servers.store.exists(f"{told}:go"):  # noqa: ASYNC110 -- a server's key
+                    await asyncio.sleep(0.02)
             except asyncio.CancelledError:
                 await asyncio.shield(_tell(servers.store, told, f"cancelled {key.session}"))
                 raise

@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 from offturn import Compacted, CompactionClient, Refused
 from offturn.testing import FakeSummarizer
 from offturn_engine.formats import get
+from tests.conftest import TIMEOUT
 from tests.integration.host import FORMATS, calls, human, result, says, texts, turns
 
 WINDOW = 16_000
@@ -27,7 +28,7 @@ async def test_a_list_is_compacted_and_what_came_since_stays(client: CompactionC
     applied = await ticket.apply([*mine, *later])
 
     assert isinstance(outcome, Compacted)
-    assert await ticket.wait(1) == outcome
+    assert await ticket.wait(TIMEOUT) == outcome
     assert len(applied) < len(mine)
     assert applied[-len(later) :] == later
     assert get(fmt).problems(applied) == []

@@ -20,6 +20,7 @@ from offturn import (
 from offturn.links import Links
 from offturn.session import Session
 from offturn_engine.formats import get
+from tests.conftest import TIMEOUT
 from tests.integration.host import FORMATS, Raw, calls, human, long_text, result, says, stored, texts, turns
 
 WINDOW = 40_000
@@ -89,7 +90,7 @@ async def test_it_fits_what_the_provider_said_and_every_process_sees_it(
     session = await opened(client, fmt)
     sent = await session.view()
     view = await session.overflow(TooLong(sent.tokens, 12_000), sent=sent)
-    async with CompactionClient.from_url(valkey_url) as other:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as other:
         theirs = await other.session("chat", format=fmt, window=WINDOW).view()
     [made] = await session.generations()
 

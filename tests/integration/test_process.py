@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -80,9 +81,11 @@ def test_who_has_to_ask_computes_first_then_the_oldest_and_an_error_is_the_calle
         ]
         held = [asyncio.create_task(asyncio.to_thread(go.wait, 30)) for _ in range(COMPUTING)]
         await asyncio.sleep(0)
-        for turn in reversed(turns.values()):  # the order in which they come to the threads
+        threads: Any = asyncio.get_running_loop()._default_executor  # type: ignore[attr-defined]
+        await until(threads._line.empty)  # no thread is free
+        for number, turn in enumerate(reversed(turns.values()), 1):  # the order in which they come to the threads
             turn.set()
-            await asyncio.sleep(0.01)
+            await until(lambda: threads._line.qsize() == 2 * number)  # noqa: B023 -- awaited at once
         go.set()
         await asyncio.gather(*tasks, *held)
         with pytest.raises(ValueError, match="nothing"):

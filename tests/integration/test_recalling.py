@@ -12,6 +12,7 @@ from offturn import CompactionClient, InvalidSetting, Refused, UnknownFormat
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
 from offturn_engine.handles import HANDLE
+from tests.conftest import TIMEOUT
 from tests.integration.host import FORMATS, human, says, turn, turns
 from tests.integration.moved import WINDOW, compacted, open_session
 
@@ -85,7 +86,7 @@ async def test_another_process_finds_what_was_just_recorded(client: CompactionCl
     session, tool = open_session(client), open_session(client).recall_tool("text")
     await session.record(human("The first needle."))
     assert "first" in await tool.run("needle")
-    async with CompactionClient.from_url(valkey_url) as second:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as second:
         await open_session(second).record(says("The second needle."))
     assert [hit.seq for hit in await session.search('"second needle"')] == [1]
 

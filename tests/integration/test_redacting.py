@@ -26,6 +26,7 @@ from offturn.store.sessions import SessionStore
 from offturn_engine.compaction import Compaction, ViewRecord
 from offturn_engine.formats import get
 from offturn_engine.summary import SummaryReply, SummaryRequest
+from tests.conftest import TIMEOUT
 from tests.integration.host import FORMATS, Raw, assert_sendable, calls, human, result, says, stored, texts, turns
 from tests.integration.keyspace import everything, spellings
 from tests.integration.moved import assert_sound, covered_end, open_session
@@ -228,7 +229,7 @@ async def test_stubs_that_tell_what_a_call_was_given_go_too(client: CompactionCl
 async def test_every_other_handle_sees_the_tombstone(client: CompactionClient, redis: Redis, valkey_url: str) -> None:
     fmt = "openai-chat"
     session, seqs = await session_with(client, fmt)
-    async with CompactionClient.from_url(valkey_url) as elsewhere:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as elsewhere:
         others = [open_session(one, fmt) for one in (client, elsewhere, elsewhere, elsewhere)]
         for other in others:
             assert quotes((await other.view(window=ANY_WINDOW)).messages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from offturn import Compacted, CompactionClient, Pruned, Skipped
 from offturn_engine.formats import get
+from tests.conftest import TIMEOUT
 from tests.engine.raws import human, says
 from tests.policies.histories import filler, reads, turns
 
@@ -11,7 +12,7 @@ PLACEHOLDER = "[Old tool result content cleared]"
 
 
 async def test_results_are_cleared_step_by_step_and_between_steps_the_session_rests(valkey_url: str) -> None:
-    async with CompactionClient.from_url(valkey_url) as client:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as client:
         session = client.session("steps", format="openai-chat", policy="claude-code-3layer", window=200_000)
         await session.record([human("go"), *reads(8, 4_000), says("done")])
         (first,) = await client.run_due()
@@ -57,7 +58,7 @@ async def test_a_step_requires_nothing_of_the_host_and_is_no_compaction_of_the_h
 async def test_the_policy_of_the_session_measures_whatever_the_handle_says(valkey_url: str) -> None:
     logs = [human("2026-11-03T10:00:01Z ERROR worker-3 req=9f3c status=500 dur=812ms\n" * 100), says("ok")]
     in_bytes = sum(get("openai-chat", "bytes4").estimate(raw) for raw in logs)
-    async with CompactionClient.from_url(valkey_url) as client:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as client:
         await client.session("bytes", format="openai-chat", policy="claude-code", window=200_000).record(logs)
         other = client.session("bytes", format="openai-chat", policy="balanced", window=200_000)
         assert (await other.view()).tokens == in_bytes
@@ -86,7 +87,7 @@ async def test_a_first_record_of_another_handle_is_measured_as_the_session_is(
     raws = [human("Look."), says("x = compute(1, 2, 3)\n" * 400)]
     session = client.session("chat", format="openai-chat", policy="claude-code")
     await session.record(raws)
-    async with CompactionClient.from_url(valkey_url) as elsewhere:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as elsewhere:
         await elsewhere.session("chat", format="openai-chat", policy="balanced").record(raws)
     meta = await (await client._connector.links()).store.meta(session.key)
 

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -79,7 +79,7 @@ def test_a_blocking_host_records_compacts_and_views(blocking: sync.CompactionCli
     assert (told.first_seq, told.last_seq, told.requirement) == (0, 79, "soft")
     assert told.ticket is not None
     [outcome] = blocking.run_due(summarizer=FakeSummarizer())
-    assert told.ticket.wait(1) == outcome
+    assert told.ticket.wait(TIMEOUT) == outcome
     view = session.view()
 
     assert isinstance(outcome, Compacted)
@@ -189,9 +189,16 @@ def test_a_call_after_the_end_is_refused() -> None:
 def test_an_interrupted_call_is_cancelled(blocking: sync.CompactionClient, monkeypatch: pytest.MonkeyPatch) -> None:
     cancelled = threading.Event()
 
+    main = threading.get_ident()
+
+    def interrupt() -> None:
+        while not waits(main):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
     async def hangs(*_: Any, **__: Any) -> None:
         try:
-            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            threading.Thread(target=interrupt).start()
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             cancelled.set()
@@ -205,6 +212,14 @@ def test_an_interrupted_call_is_cancelled(blocking: sync.CompactionClient, monke
     finally:
         signal.signal(signal.SIGINT, before)
     assert cancelled.wait(TIMEOUT)
+
+
+def waits(thread: int) -> bool:
+    """Is it in `Future.result`?"""
+    frame = sys._current_frames().get(thread)
+    while frame is not None and frame.f_code is not Future.result.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 CHILD = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -20,16 +21,18 @@ from offturn_worker.outage import Watch
 from offturn_worker.poller import EMPTY_SECONDS, HEALTH_SECONDS, Poller
 from offturn_worker.slots import asking
 from offturn_worker.wake import Wake
+from tests.conftest import TIMEOUT
 from tests.integration.host import turns
 from tests.integration.shell import Compaction, lock_of, settings, until, working
 
 KEYS = [SessionKey("default", f"s{number}") for number in range(5)]
 HOUR_MS = 3_600_000
+LEASE_MS = 60_000  # no lock runs out while a test looks at it
 
 
 def poller(redis: Redis, compact: Compact, url: str, **values: Any) -> Poller:
-    watch, wake = Watch({"queue": redis}, lease_ms=1000), Wake(redis)
-    return Poller(redis, compact, settings(url, **values), watch=watch, wake=wake, beat=lambda: None)
+    watch, wake = Watch({"queue": redis}, lease_ms=LEASE_MS), Wake(redis)
+    return Poller(redis, compact, settings(url, lease_ms=LEASE_MS, **values), watch=watch, wake=wake, beat=lambda: None)
 
 
 async def ring(redis: Redis, keys: list[SessionKey] = KEYS) -> None:
@@ -47,17 +50,18 @@ async def test_a_look_takes_as_many_jobs_as_there_are_slots(redis: Redis, valkey
     await ring(redis)
     looking = poller(redis, compact, valkey_url, max_jobs=2)
     await looking._poll_iteration()
+    assert list(looking.tasks) == [job_id(key, 1) for key in KEYS[:2]]  # the oldest first
     await until(lambda: len(compact.begun) == 2)
-    assert compact.begun == ["s0", "s1"]  # the oldest first
     assert [await redis.exists(lock_of(key)) for key in KEYS] == [1, 1, 0, 0, 0]
-    assert 0 < await redis.pttl(lock_of(KEYS[0])) <= 1000
+    assert 0 < await redis.pttl(lock_of(KEYS[0])) <= LEASE_MS
     await looking._poll_iteration()
     assert len(compact.begun) == 2
     compact.go.set()
-    await looking.drain(5)
+    await looking.drain(TIMEOUT)
     await looking._poll_iteration()
-    await looking.drain(5)
-    assert compact.begun == ["s0", "s1", "s2", "s3"]
+    assert list(looking.tasks) == [job_id(key, 1) for key in KEYS[2:4]]
+    await looking.drain(TIMEOUT)
+    assert sorted(compact.begun) == ["s0", "s1", "s2", "s3"]
 
 
 async def test_a_job_whose_summary_is_there_leaves_its_slot_to_the_next_one(redis: Redis, valkey_url: str) -> None:
@@ -84,21 +88,38 @@ async def test_a_job_whose_summary_is_there_leaves_its_slot_to_the_next_one(redi
     await looking._poll_iteration()
     await until(lambda: len(asked) == 5)
     asked["s4"].set()
-    await looking.drain(5)
+    await looking.drain(TIMEOUT)
     assert compact.begun == ["s0", "s1", "s2", "s3", "s4"]
 
 
-async def test_workers_that_look_at_once_take_each_job_once(redis: Redis, valkey_url: str) -> None:
-    compact = Compaction()
+async def test_workers_that_look_at_once_take_each_job_once(
+    redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compact, all_have_one = Compaction(), asyncio.Barrier(4)
+
+    def at_once(take: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        asked = list[int]()
+
+        async def taken(**given: Any) -> Any:
+            found = await take(**given)
+            asked.append(1)
+            if len(asked) == 1:
+                await all_have_one.wait()
+            return found
+
+        return taken
+
     await ring(redis)
     crew = [poller(redis, compact, valkey_url, max_jobs=4) for _ in range(4)]
+    for one in crew:
+        monkeypatch.setattr(one, "_take", at_once(one._take))
     await asyncio.gather(*(one._poll_iteration() for one in crew))
     shares = [len(one.tasks) for one in crew]
     for one in crew:
-        await one.drain(5)
+        await one.drain(TIMEOUT)
     assert sorted(compact.begun) == [key.session for key in KEYS]
     assert await redis.zcard(QUEUE) == 0
-    assert max(shares) < 4  # the first to look leaves something for the others
+    assert sorted(shares) == [1, 1, 1, 2]  # a look takes one at a time, and leaves something for the others
 
 
 async def test_a_job_is_taken_in_one_step(redis: Redis, valkey_url: str) -> None:
@@ -114,7 +135,7 @@ async def test_a_job_is_taken_in_one_step(redis: Redis, valkey_url: str) -> None
     assert counts["cmdstat_evalsha"] == 2
     assert "cmdstat_watch" not in counts
     assert "cmdstat_zrangebyscore" not in counts
-    await first.drain(5)
+    await first.drain(TIMEOUT)
 
 
 async def test_a_job_of_later_waits_by_the_servers_clock(
@@ -129,12 +150,12 @@ async def test_a_job_of_later_waits_by_the_servers_clock(
     for wrong in (-2 * HOUR_MS, 2 * HOUR_MS):  # the worker's own clock says another time
         monkeypatch.setattr(time, "time", lambda wrong=wrong: right() + wrong / 1000)
         await looking._poll_iteration()
-        await looking.drain(5)
+        await looking.drain(TIMEOUT)
         assert compact.begun == ["s0"]
     assert await redis.zrange(QUEUE, 0, -1) == [job_id(KEYS[1], 1).encode()]
     await redis.zadd(QUEUE, {job_id(KEYS[1], 1): seconds * 1000})
     await looking._poll_iteration()
-    await looking.drain(5)
+    await looking.drain(TIMEOUT)
     assert compact.begun == ["s0", "s1"]
 
 
@@ -146,7 +167,7 @@ async def test_thousands_of_running_jobs_in_front_hide_nothing(redis: Redis, val
     await ring(redis, KEYS[:1])
     looking = poller(redis, compact, valkey_url, max_workers=1_000)
     await looking._poll_iteration()
-    await looking.drain(5)
+    await looking.drain(TIMEOUT)
     assert compact.begun == ["s0"]
 
 
@@ -156,7 +177,7 @@ async def test_an_id_that_is_no_text_leaves_no_lock(redis: Redis, valkey_url: st
     await ring(redis, KEYS[:1])
     looking = poller(redis, compact, valkey_url)
     await looking._poll_iteration()
-    await looking.drain(5)
+    await looking.drain(TIMEOUT)
     assert compact.begun == ["s0"]
     assert await redis.keys(f"{constants.in_progress_key_prefix}*") == []
     assert await redis.zcard(QUEUE) == 0
@@ -198,7 +219,7 @@ async def test_a_worker_that_may_not_begin_yet_looks_often(
         assert compact.begun == []
         assert looking._rest == looking.poll_delay_s
     await looking._poll_iteration()
-    await looking.drain(5)
+    await looking.drain(TIMEOUT)
     assert compact.begun == ["s0"]
 
 

@@ -10,6 +10,7 @@ import pytest
 from offturn import Compacted, CompactionClient, Session, Skipped
 from offturn.testing import FakeSummarizer
 from offturn_engine.tokens import Calibration
+from tests.conftest import TIMEOUT
 from tests.integration.host import calls, human, result, says, turns
 
 WINDOW = 14_000
@@ -110,7 +111,7 @@ async def test_a_request_is_answered_at_once(client: CompactionClient) -> None:
 
     assert (await session.status()).blocked in ticket.warnings
     assert await ticket.status() == "done"
-    assert await ticket.wait(5) == Skipped(reason="blocked")
+    assert await ticket.wait(TIMEOUT) == Skipped(reason="blocked")
     assert await client.run_due(summarizer=model) == []
     assert (await session.status()).blocked
 
@@ -126,7 +127,7 @@ async def test_a_request_open_as_it_closes_is_answered(client: CompactionClient)
     tickets.append(await session.request())
 
     for ticket in tickets:
-        assert isinstance(await ticket.wait(5), Skipped)
+        assert isinstance(await ticket.wait(TIMEOUT), Skipped)
 
 
 @pytest.mark.parametrize("lifted", ["unblock", "rollback"])

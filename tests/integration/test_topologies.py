@@ -25,6 +25,7 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_config.settings import load_worker_settings
 from offturn_worker.app import open_servers, run_worker
+from tests.conftest import TIMEOUT
 from tests.integration.servers import PATIENCE, Server, running, wait_until
 from tests.integration.test_recipe import talk
 from tests.protocol.stage import Stage
@@ -57,7 +58,7 @@ def cluster(tmp_path: Path) -> Iterator[Server]:
 
 async def test_every_script_touches_one_slot(cluster: Server) -> None:
     """All traces of the protocol, and the reads around them."""
-    redis = await open_redis(cluster.url, timeout=5)
+    redis = await open_redis(cluster.url, timeout=TIMEOUT)
     store = SessionStore(redis)
     try:
         for name, trace in {**TRACES, **MORE}.items():
@@ -71,16 +72,16 @@ async def test_every_script_touches_one_slot(cluster: Server) -> None:
 
 
 async def test_sessions_on_a_cluster_and_jobs_elsewhere(cluster: Server, redis: Redis, valkey_url: str) -> None:
-    async with CompactionClient.from_url(cluster.url, queue=valkey_url, timeout=5.0) as client:
+    async with CompactionClient.from_url(cluster.url, queue=valkey_url, timeout=TIMEOUT) as client:
         values = load_worker_settings(
             store_url=cluster.url, queue_url=valkey_url, health_port=-1, lease_ms=1000, sweep_seconds=0.1
         )
+        session = client.session("s", format="openai-chat", window=WINDOW)
+        await session.record(talk(36))
+        ticket = await session.request()  # before there is a worker: one job answers it and the crossing
         up = asyncio.Event()
         worker = asyncio.create_task(run_worker(values, summarizer=EXTRACTIVE, started=lambda _: up.set()))
         await up.wait()
-        session = client.session("s", format="openai-chat", window=WINDOW)
-        await session.record(talk(36))
-        ticket = await session.request()
         assert isinstance(await ticket.wait(PATIENCE), Compacted)
         assert (await session.view()).generation == 1
         found = await client.health()
@@ -108,7 +109,7 @@ async def test_another_node_of_a_cluster_is_named(tmp_path: Path) -> None:
         one.ask.execute_command("CLUSTER", "MEET", "127.0.0.1", two.port, bus)
         for server in (one, two):
             await asyncio.to_thread(wait_until, partial(serves, server))
-        redis = await open_redis(one.url, timeout=5)
+        redis = await open_redis(one.url, timeout=TIMEOUT)
         with pytest.raises(StoreFault, match="another node"):
             await SessionStore(redis).meta(SessionKey("default", "s"))
         await redis.aclose()
@@ -146,20 +147,24 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 
 
 def watches(first: Server, sentinel: Server) -> bool:
-    replicas = sentinel.ask.execute_command("SENTINEL", "REPLICAS", "main")
-    return len(replicas) == 1 and first.ask.info("replication")["connected_slaves"] == 1
+    """And has heard of the second that it could take over."""
+    listed = sentinel.ask.execute_command("SENTINEL", "REPLICAS", "main")
+    replicas = [dict(zip(one[::2], one[1::2], strict=True)) for one in listed]
+    able = [one for one in replicas if (one["flags"], one["master-link-status"]) == ("slave", "ok")]
+    return len(able) == 1 and first.ask.info("replication")["connected_slaves"] == 1
 
 
 async def test_a_failover_is_outlived_by_host_and_worker(watched: Watched) -> None:
     """The first sentinel of the URL does not answer; the server it names is killed under a worker and a host."""
     values = load_worker_settings(store_url=watched.url, health_port=-1, lease_ms=1000, sweep_seconds=0.2, timeout=1.0)
-    up = asyncio.Event()
-    worker = asyncio.create_task(run_worker(values, summarizer=EXTRACTIVE, started=lambda _: up.set()))
-    await up.wait()
-    async with CompactionClient.from_url(watched.url, timeout=2.0) as client:
+    async with CompactionClient.from_url(watched.url, timeout=TIMEOUT, on_outage="raise") as client:
         session = client.session("s", format="openai-chat", window=WINDOW)
         await session.record(talk(36))
-        assert isinstance(await (await session.request()).wait(PATIENCE), Compacted)
+        ticket = await session.request()  # before there is a worker: one job answers it and the crossing
+        up = asyncio.Event()
+        worker = asyncio.create_task(run_worker(values, summarizer=EXTRACTIVE, started=lambda _: up.set()))
+        await up.wait()
+        assert isinstance(await ticket.wait(PATIENCE), Compacted)
         await asyncio.to_thread(watched.first.ask.execute_command, "WAIT", 1, 5000)
         watched.first.kill()
         ends = time.monotonic() + PATIENCE

@@ -13,6 +13,7 @@ from offturn_engine.files import Conversation, read
 from offturn_engine.formats import get
 from offturn_engine.invariants import Shown, violations
 from offturn_engine.render import render
+from tests.conftest import TIMEOUT
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "transcripts"
 KINDS = ("openai_chat", "taubench", "taubench_bundle", "pi_session")
@@ -31,7 +32,7 @@ def names() -> list[str]:
 async def test_record_compact_view(name: str, valkey_url: str, redis: object) -> None:
     conversations = read((SHARED / name).read_bytes(), format=None)[:AT_MOST]
     assert conversations
-    async with CompactionClient.from_url(valkey_url) as client:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as client:
         for index, conversation in enumerate(conversations):
             await _one(client, f"{name}:{index}", conversation)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from offturn import Compacted, CompactionClient, Failed, Session
+from offturn import Compacted, CompactionClient, Failed, Session, recipe
 from offturn.store import sessions
 from offturn.store.sessions import SessionStore
 from offturn_config import keys
@@ -50,8 +50,9 @@ async def at_once(redis: Redis, key: SessionKey) -> None:
 
 @pytest.mark.parametrize("change", [later_entry, later_config, later_format])
 async def test_a_session_of_a_later_release_is_never_parked(
-    redis: Redis, client: CompactionClient, change: Change
+    redis: Redis, client: CompactionClient, change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(recipe, "FIRST_BACKOFF_MS", 60_000)
     session = client.session("s", format="openai-chat", window=12_000)
     await session.record(talk(36))
     kept = await redis.dump(session.key.key("meta")), await redis.dump(session.key.key("log"))

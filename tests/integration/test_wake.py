@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
 
 from offturn.connect import open_redis
 from offturn.doorbell import Doorbell
@@ -17,6 +18,7 @@ from offturn_config.keys import QUEUE, WAKE, SessionKey
 from offturn_engine.outcome import Outcome
 from offturn_worker.slots import asking
 from offturn_worker.wake import Wake
+from tests.conftest import TIMEOUT
 from tests.integration.servers import running
 from tests.integration.shell import KEY, Compaction, settings, ticks, until, until_empty, working
 
@@ -31,6 +33,11 @@ async def listeners(redis: Redis) -> int:
 async def command(redis: Redis, *words: str) -> Any:
     execute: Callable[..., Awaitable[Any]] = redis.execute_command
     return await execute(*words)
+
+
+async def looks(redis: Redis) -> int:
+    """How often `take.lua` has read the queue."""
+    return int((await redis.info("commandstats")).get("cmdstat_zrange", {}).get("calls", 0))
 
 
 async def until_listening(redis: Redis) -> None:
@@ -114,7 +121,7 @@ async def test_rings_of_a_queue_of_its_own_are_heard_there(redis: Redis, valkey_
     compact = Compaction()
     with running(tmp_path) as server:
         async with working(settings(valkey_url, queue_url=server.url, **NEVER), compact):
-            client = await open_redis(server.url, timeout=1)
+            client = await open_redis(server.url, timeout=TIMEOUT)
             await until_listening(client)
             assert await listeners(redis) == 0
             await Doorbell(client).ring(KEY, 1)
@@ -133,31 +140,39 @@ async def test_a_ring_that_is_heard_is_told_and_a_subscription_is_not(redis: Red
     assert heard == [1]
 
 
-async def test_a_server_that_says_nothing_is_given_up(tmp_path: Path) -> None:
+async def test_a_server_that_says_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with running(tmp_path) as server:
-        client = await open_redis(server.url, timeout=1)
-        wake = Wake(client, silence=0.1)
-        listening = asyncio.create_task(wake._listen())
-        await until_listening(client)
-        await asyncio.sleep(0.5)  # several silences, each answered
-        assert not listening.done()
-        server.freeze()
+        client = await open_redis(server.url, timeout=TIMEOUT)
+        calls, get_message = list[float](), cast("Any", PubSub.get_message)
+
+        async def hear(channel: PubSub, timeout: float) -> Any:  # noqa: ASYNC109 -- redis-py's
+            """The subscription, then a silence, an answer, a silence and so on; while it runs, an answer may take its time."""
+            calls.append(timeout)
+            if len(calls) == 8:  # a silence, after three that were answered
+                server.freeze()
+            answered = len(calls) % 2 == 1 and len(calls) < 8
+            return await get_message(channel, timeout=TIMEOUT if answered else timeout)
+
+        monkeypatch.setattr(PubSub, "get_message", hear)
+        listening = asyncio.create_task(Wake(client, silence=0.1)._listen())
         try:
             with pytest.raises(ConnectionError):
-                await asyncio.wait_for(listening, 20)
+                await asyncio.wait_for(listening, TIMEOUT)
+            assert calls == [0.1] * 9
         finally:
             server.thaw()
             await client.aclose()
 
 
 async def test_nobody_rings_and_nothing_is_asked(redis: Redis, valkey_url: str) -> None:
+    await redis.config_resetstat()
     async with working(settings(valkey_url, **NEVER), Compaction()):
-        await until_listening(redis)
-        await asyncio.sleep(0.3)
+        async for _ in ticks():
+            if await looks(redis) == 2:  # at the start, and when it was heard
+                break
         await redis.config_resetstat()
         await asyncio.sleep(1.0)
-        stats = await redis.info("commandstats")
-        assert stats.get("cmdstat_zrangebyscore", {}).get("calls", 0) == 0
+        assert await looks(redis) == 0
 
 
 async def test_who_may_not_publish_rings_all_the_same(redis: Redis) -> None:

@@ -21,6 +21,7 @@ from offturn_worker.app import Servers, open_servers
 from offturn_worker.outage import Watch
 from offturn_worker.poller import Poller
 from offturn_worker.wake import Wake
+from tests.conftest import TIMEOUT
 from tests.integration.shell import KEY, Compaction, lock_of, settings, until, until_empty, working
 
 
@@ -107,7 +108,8 @@ async def test_an_answer_that_is_lost_after_a_lock_was_taken_costs_no_slot(
     redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compact, watch = Compaction(), Watch({"queue": redis}, lease_ms=1000)
-    poller = Poller(redis, compact, settings(valkey_url, max_jobs=2), watch=watch, wake=Wake(redis), beat=lambda: None)
+    values = settings(valkey_url, max_jobs=2, lease_ms=60_000)  # no lock runs out while the answers are lost
+    poller = Poller(redis, compact, values, watch=watch, wake=Wake(redis), beat=lambda: None)
     monkeypatch.setattr(Watch, "ready", True)  # an outage would keep it from looking
     take = poller._take
     for number in range(3):  # more often than there are slots
@@ -182,7 +184,7 @@ async def test_a_queue_of_its_own(redis: Redis, valkey_url: str, tmp_path: Path)
     server, compact = open_server(tmp_path), Compaction()
     values = settings(valkey_url, queue_url=f"redis://127.0.0.1:{server.port}/0")
     async with working(values, compact):
-        client = await open_redis(str(values.queue_url), timeout=1)
+        client = await open_redis(str(values.queue_url), timeout=TIMEOUT)
         await Doorbell(client).ring(KEY, 1)
         await until(lambda: compact.begun)
         await until_empty(client)

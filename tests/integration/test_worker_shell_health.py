@@ -12,13 +12,16 @@ from typing import Any
 
 import aiohttp
 import pytest
+from redis.asyncio import Redis
 
 from offturn.connect import open_redis
 from offturn.doorbell import Doorbell
 from offturn.embedded import open_server
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
+from offturn_worker import app
 from offturn_worker.app import Running, open_servers, serve
+from tests.conftest import TIMEOUT
 from tests.integration.shell import KEY, Compaction, settings, until, until_empty, working
 
 
@@ -34,6 +37,25 @@ async def test_health(valkey_url: str) -> None:
         assert (status, facts["status"]) == (200, "ok")
         assert {"loop_lag_ms", "poll_age_ms", "sweep_age_ms"} <= set(facts)
         assert await get(running, "/readyz") == (200, {"status": "ok", "redis": True, "draining": False})
+
+
+async def test_a_worker_that_drains_takes_no_job(
+    redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says so at once, and its loops end a moment later: here never."""
+
+    async def never(_: asyncio.Event) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(app, "_asked", never)
+    compact = Compaction()
+    async with working(settings(valkey_url), compact, asked=None) as running:
+        os.kill(os.getpid(), signal.SIGTERM)
+        while not (await get(running, "/readyz"))[1]["draining"]:
+            pass
+        await Doorbell(redis).ring(KEY, 1)
+        await asyncio.sleep(0.3)  # many looks
+    assert compact.begun == []
 
 
 async def test_no_health_port(valkey_url: str) -> None:
@@ -56,7 +78,7 @@ async def test_outage_and_restart_of_redis(tmp_path: Path, lines: Callable[[], l
     url = f"redis://127.0.0.1:{server.port}/0"
     async with working(settings(url), compact) as running:
         compact.go.clear()
-        client = await open_redis(url, timeout=1)
+        client = await open_redis(url, timeout=TIMEOUT)
         await Doorbell(client).ring(SessionKey("default", "before"), 1)
         await until(lambda: compact.begun)
         server.close()
@@ -85,7 +107,7 @@ async def test_a_silent_redis_is_outlived(tmp_path: Path) -> None:
         assert (await get(running, "/readyz"))[0] == 503
         assert (await get(running, "/livez"))[0] == 200
         os.kill(server.pid, signal.SIGCONT)
-        client = await open_redis(url, timeout=1)
+        client = await open_redis(url, timeout=TIMEOUT)
         await Doorbell(client).ring(KEY, 1)
         await until(lambda: compact.begun)
         await until_empty(client)

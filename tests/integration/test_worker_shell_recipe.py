@@ -15,10 +15,11 @@ from offturn.summarizer import EXTRACTIVE
 from offturn_config.keys import QUEUE
 from offturn_config.settings import load_worker_settings
 from offturn_worker.app import Running, run_worker
+from tests.conftest import TIMEOUT
 
 
 async def test_a_lost_ring_is_made_good(redis: Redis, valkey_url: str) -> None:
-    async with CompactionClient.from_url(valkey_url) as client:
+    async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as client:
         session = client.session("s1", format="openai-chat", window=16_000)
         for number in range(60):
             question = {

@@ -10,7 +10,7 @@ from offturn_config.keys import SessionKey
 from tests.protocol.runs import play_random
 from tests.protocol.stage import Stage
 
-BATCHES, RUNS = 12, 50
+BATCHES, RUNS = 24, 25
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))

@@ -137,7 +137,6 @@ async def serve(
     archive = ArchiveStore(servers.store)
     keeper = Keeper(archive, Objects(settings.archive_url), metrics.moved) if settings.archive_url else None
     job = counted(with_archive(unless_paused(compact, pauses), archive, keeper), metrics, store)
-    poller = Poller(servers.queue, job, settings, watch=watch, wake=wake, beat=partial(pulse.beat, "poll"))
     sweep = Sweep(
         store,
         Doorbell(servers.queue),
@@ -150,6 +149,8 @@ async def serve(
     walk = Walk(archive, Tenants(servers.store), keeper, after=settings.archive_after)
     workers = Workers(servers.store)
     with unhandled_logged(), stop_on_signal() as stop:
+        beat = partial(pulse.beat, "poll")
+        poller = Poller(servers.queue, job, settings, watch=watch, wake=wake, beat=beat, stopping=stop.is_set)
         metrics.limit.set(settings.max_jobs)
         metrics.lag.set_function(lambda: pulse.lag)
         metrics.draining.set_function(stop.is_set)

@@ -61,7 +61,8 @@ log = structlog.get_logger(__name__)
 class Poller(Worker):
     """Looks at the queue, when woken and every now and then, and runs what is due while `watch` is ready.
 
-    `beat` is called after every look, also a failed one.
+    `beat` is called after every look, also a failed one. `stopping`: was this worker told to stop? Then it takes nothing more,
+    also in the moment until `main` is cancelled.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Poller(Worker):
         watch: Watch,
         wake: Wake,
         beat: Callable[[], None],
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(
             [func(compact_session, name=FUNCTION, max_tries=MAX_TRIES, keep_result=0)],
@@ -98,6 +100,7 @@ class Poller(Worker):
         self._watch = watch
         self._wake = wake
         self._beat = beat
+        self._stopping = stopping
         self._take = redis.register_script(files("offturn_worker").joinpath("take.lua").read_text(encoding="utf-8"))
         self._slots, self._numbers = asyncio.Semaphore(settings.max_jobs), count(1)
         self._queued = 1  # ids seen at the last look
@@ -164,11 +167,15 @@ class Poller(Worker):
                 task.result()  # raises what arq's books met
         if not self._watch.ready:
             self._queued = 1  # for all that is known: what is rung for now has to wait
-        while self._watch.ready and len(self.tasks) < self.max_jobs + FINISHING and not self._slots.locked():
+        while self._may_start and len(self.tasks) < self.max_jobs + FINISHING and not self._slots.locked():
             await self._slots.acquire()  # at once
             if not await self._take_job() or self._queued <= len(self.tasks):
                 break
         await self._tell()
+
+    @property
+    def _may_start(self) -> bool:
+        return self._watch.ready and not self._stopping()
 
     async def _tell(self) -> None:
         """Say now and then that this worker looks; arq's own word is forgotten before a quiet worker looks again."""
