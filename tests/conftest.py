@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from redis.asyncio import Redis
 
 from offturn import CompactionClient
@@ -28,6 +30,16 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("untimed")
+if os.environ.get("CI"):
+    # Some of what is drawn comes from the source of those of our modules that are loaded, and which are depends on the
+    # tests that this process happened to run before.
+    providers._get_local_constants = Constants
+
+
+for name in ("COLUMNS", "LINES", "TERM", "TERMINAL_WIDTH", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
+    os.environ.pop(
+        name, None
+    )  # how wide and colourful things are printed is not the shell's to say that tests start from
 
 
 def pytest_collection_finish() -> None:

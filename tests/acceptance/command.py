@@ -17,13 +17,15 @@ COMMAND = (sys.executable, "-m", "offturn")
 SECONDS = 90
 
 
+PATIENT = {"OFFTURN_TIMEOUT": "20"}  # seconds: a busy machine must not pass for an outage
+
 NONE: Mapping[str, str] = {}
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """This one's, without what would set offturn."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("OFFTURN_")}
-    return {**inherited, **variables}
+    return {**inherited, **PATIENT, **variables}
 
 
 def offturn(

@@ -13,6 +13,9 @@ from tests.acceptance.test_session_commands import TALK, facts, store
 
 __all__ = ["store"]
 
+SOON = {"OFFTURN_TIMEOUT": "2"}
+"""A call for an archived session waits all of it for a worker; within it a busy store has to answer."""
+
 
 @pytest.fixture
 def archived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
@@ -53,21 +56,18 @@ def test_what_helps_is_told(store: tuple[str, ...], archived: dict[str, str]) ->
     assert (odd.returncode, odd.stderr.count(b"\n")) == (2, 1)
     assert offturn("session", "archive", "chat", *store, variables=archived).returncode == 0
 
-    gone = offturn(
-        "session", "show", "chat", "--store", store[1], "--tenant", store[3], variables={"OFFTURN_TIMEOUT": "0.3"}
-    )
+    gone = offturn("session", "show", "chat", "--store", store[1], "--tenant", store[3], variables=SOON)
     assert (gone.returncode, b"is in the archive" in gone.stderr) == (2, True)
 
 
 def test_the_queue_leaves_an_archived_session_where_it_is(store: tuple[str, ...], archived: dict[str, str]) -> None:
     """A host wants it back and no worker is there: it is in the due set, and hides no other from an operator."""
     assert offturn("session", "archive", "chat", *store, variables=archived).returncode == 0
-    quick = {"OFFTURN_TIMEOUT": "0.3"}
-    assert offturn("session", "show", "chat", *store, variables=quick).returncode == 2
+    assert offturn("session", "show", "chat", *store, variables=SOON).returncode == 2
 
-    listed = offturn("queue", "list", *store, "--json", variables=quick)
-    replayed = offturn("queue", "replay", "chat", *store, variables=quick)
-    dropped = offturn("queue", "drop", "--all", "--yes", *store, "--json", variables=quick)
+    listed = offturn("queue", "list", *store, "--json")
+    replayed = offturn("queue", "replay", "chat", *store)
+    dropped = offturn("queue", "drop", "--all", "--yes", *store, "--json")
 
     assert listed.returncode == 0, listed.stderr
     (row,) = json.loads(listed.stdout)["sessions"]

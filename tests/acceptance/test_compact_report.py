@@ -143,7 +143,10 @@ def test_a_handoff_is_the_briefing_and_nothing_else(tmp_path: Path) -> None:
         (("--report", "nowhere/x.html"), b"--report 'nowhere/x.html'"),
     ],
 )
-def test_what_does_not_go_together_is_refused(options: tuple[str, ...], told: bytes) -> None:
+def test_what_does_not_go_together_is_refused(
+    options: tuple[str, ...], told: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     done = offturn("compact", "-", *options, stdin=json.dumps(conversation(3)).encode())
 
     assert done.returncode == 2
@@ -151,7 +154,12 @@ def test_what_does_not_go_together_is_refused(options: tuple[str, ...], told: by
 
 
 @pytest.mark.parametrize("option", [("--report", "x.html"), ("--handoff",)])
-def test_several_conversations_have_no_one_report_or_briefing(option: tuple[str, ...]) -> None:
+def test_several_conversations_have_no_one_report_or_briefing(
+    option: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(
+        tmp_path
+    )  # whether the file can be written is tried before: not in the checkout, which others list
     done = offturn("compact", "-", *option, stdin=json.dumps([conversation(3), conversation(4)]).encode())
 
     assert done.returncode == 2

@@ -46,7 +46,7 @@ def test_it_serves_http_with_a_key_that_stays(tmp_path: Path) -> None:
                 told = next(line for line in map(bytes.decode, local.stderr) if line.startswith("http "))
                 address, key = told.split()[1].strip(","), (tmp_path / "http-key").read_text().strip()
                 head = {"Authorization": f"Bearer {key}"}
-                with httpx.Client(base_url=address, headers=head, trust_env=False) as host:
+                with httpx.Client(base_url=address, headers=head, timeout=SECONDS, trust_env=False) as host:
                     assert host.get("/v1/sessions").json() == {"sessions": []}
                 found.append((address, key))
             finally:

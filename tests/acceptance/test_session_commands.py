@@ -14,6 +14,7 @@ from offturn import CompactionClient
 from offturn_config.keys import SessionKey, dead
 from tests.acceptance.command import offturn, on_a_terminal
 from tests.acceptance.test_compact import conversation
+from tests.conftest import TIMEOUT
 
 TALK = conversation(3)
 
@@ -98,7 +99,7 @@ def test_a_call_that_nobody_answered_is_shown_in_its_turns(store: tuple[str, ...
     ]
 
     async def record() -> None:
-        async with CompactionClient.from_url(valkey_url, tenant=store[3]) as client:
+        async with CompactionClient.from_url(valkey_url, tenant=store[3], timeout=TIMEOUT) as client:
             await client.session("crashed", format="openai-chat").record(talk)
 
     asyncio.run(record())
@@ -216,7 +217,7 @@ def test_why_and_show_tell_of_facts_after_an_emergency(store: tuple[str, ...], v
     talk += [{"role": "assistant" if n % 2 else "user", "content": f"Step {n}. " * 700} for n in range(30)]
 
     async def record() -> None:
-        async with CompactionClient.from_url(valkey_url, tenant=store[3]) as client:
+        async with CompactionClient.from_url(valkey_url, tenant=store[3], timeout=TIMEOUT) as client:
             session = client.session("long", format="openai-chat", window=20_000)
             await session.record([*talk, {"role": "user", "content": "And now?"}])
             assert (await session.view()).kind == "emergency"

@@ -13,6 +13,7 @@ from offturn import CompactionClient
 from tests.acceptance.command import NONE, offturn
 from tests.acceptance.servers import server
 from tests.acceptance.test_doctor import provider
+from tests.conftest import TIMEOUT
 from tests.faults.processes import until, workers
 from tests.integration.host import human, turns
 
@@ -53,7 +54,7 @@ async def test_in_this_process(store: tuple[str, ...]) -> None:
 
 
 async def test_here_it_is_priced_as_by_a_worker(store: tuple[str, ...]) -> None:
-    async with CompactionClient.from_url(store[1], tenant=store[3]) as client:
+    async with CompactionClient.from_url(store[1], tenant=store[3], timeout=TIMEOUT) as client:
         session = client.session("chat", format="openai-chat")
         await session.configure(model="anthropic:claude-opus-5-5")
         code, made = compact("chat", "--here", *store)

@@ -68,6 +68,25 @@ def test_a_call_and_its_result_go_over(source: str, target: str) -> None:
     assert made.warnings == ()
 
 
+@pytest.mark.parametrize("target", [name for name in names() if name != "anthropic"])
+def test_words_that_came_with_one_of_several_results_stand_behind_them_all(target: str) -> None:
+    def told(id_: str, output: str, word: str) -> Raw:
+        content = {"type": "tool_result", "tool_use_id": id_, "content": output}
+        return {"role": "user", "content": [content, {"type": "text", "text": word}]}
+
+    view = [
+        human("go"),
+        *said_in("anthropic", [calls("c1", "c2")]),
+        told("c2", "two", "hm"),
+        told("c1", "one", "and now?"),
+    ]
+    made = convert(view, get("anthropic"), get(target))
+    again = parse_all(get(target), made.messages)
+    assert get(target).problems(made.messages) == []
+    assert [found.text for message in again for _, found in message.results] == ["one", "two"]
+    assert words(made.messages, get(target)) == ["go", "hm", "and now?"]
+
+
 @pytest.mark.parametrize(("source", "target"), BETWEEN)
 def test_there_and_back_says_the_same(source: str, target: str) -> None:
     chat = [human("go"), calls("c1", "c2"), result("c1", "one"), result("c2", "two"), says("Done."), human("Thanks")]

@@ -146,6 +146,14 @@ def test_parse_raises_nothing_but_invalid_message(name: str, data: st.DataObject
     assert formats.get(name).problems([message.raw]) == []
 
 
+@pytest.mark.parametrize("raw", [{"tool_calls": True}, {"function_call": {}, "content": "x"}, {"tool_calls": [{}]}])
+@pytest.mark.parametrize("name", NAMES)
+def test_calls_of_nobody_are_refused(name: str, raw: dict[str, Any]) -> None:
+    with pytest.raises(InvalidMessage) as told:
+        formats.get(name).parse(raw, index=7)
+    assert told.value.index == 7
+
+
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
 def test_a_damaged_message_is_parsed_or_refused(name: str, data: st.DataObject) -> None:

@@ -16,6 +16,9 @@ from offturn.links import Connector
 from offturn_http.keys import StoredKeys
 from tests.acceptance.command import COMMAND, NONE, SECONDS, environment
 
+KEPT = httpx.Limits(keepalive_expiry=1)
+"""Connections that are not used are given up before the service does it, which would lose what is sent at that moment."""
+
 
 @dataclass(frozen=True, slots=True)
 class Served:
@@ -36,8 +39,7 @@ def served(store: str, variables: Mapping[str, str] = NONE, *, port: int | None 
     """The service over a store, until the block ends. port: None: as `variables` say."""
     command = [*COMMAND, "serve", "--store", store, *(() if port is None else ("--port", str(port)))]
     pipe = subprocess.PIPE
-    given = environment({"OFFTURN_TIMEOUT": "20", **variables})
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=given) as process:
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment(variables)) as process:
         try:
             assert process.stdout is not None
             address = process.stdout.readline().decode().strip()
@@ -58,7 +60,14 @@ async def made_key(store: str, tenant: str, role: str) -> str:
 
 def caller(url: str, key: str) -> httpx.Client:
     """Asks with a key."""
-    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=SECONDS, trust_env=False)
+    head = {"Authorization": f"Bearer {key}"}
+    return httpx.Client(base_url=url, headers=head, timeout=SECONDS, limits=KEPT, trust_env=False)
+
+
+def answered(client: httpx.Client, path: str, status: int = 200) -> None:
+    """Ask until the answer has this status, as whoever looks at a probe does: on a busy machine the store may be late."""
+    while client.get(path).status_code != status:
+        pass
 
 
 def flush(store: str) -> None:

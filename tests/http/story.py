@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from offturn import CompactionClient
+from tests.acceptance.command import SECONDS
 from tests.http.conftest import Ask
 from tests.http.serving import CHAT, says, user
 
@@ -29,7 +30,7 @@ class Story:
 
     def __init__(self, ask: Ask, operations: Mapping[str, tuple[str, str]]) -> None:
         self.operator, self.host = ask("operator"), ask("host")
-        self.stranger = httpx.Client(base_url=self.operator.base_url, trust_env=False)
+        self.stranger = httpx.Client(base_url=self.operator.base_url, timeout=SECONDS, trust_env=False)
         self.operations = operations
         self.told: list[Example] = []
 

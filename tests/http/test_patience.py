@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import suppress
 
 import pytest
@@ -49,9 +50,8 @@ async def test_a_stream_outlasts_it(settings: HttpSettings, client: CompactionCl
     await session.record([user("hello")], usage={"prompt_tokens": 10, "completion_tokens": 1})
     async with service(settings) as (serving, _):
         key, _facts = await serving.keys.add("default", "reader")
-        reading, writing = await _connected(serving)
         head = f"GET /v1/sessions/chat/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
-        writing.write(f"{head}Accept: text/event-stream\r\n\r\n".encode())
+        reading, writing = await _asked(serving, f"{head}Accept: text/event-stream\r\n\r\n".encode())
         await reading.readuntil(b"event: usage")
         await asyncio.sleep(5 * patience.SECONDS)
         await session.record([], usage={"prompt_tokens": 10, "completion_tokens": 1})
@@ -59,6 +59,17 @@ async def test_a_stream_outlasts_it(settings: HttpSettings, client: CompactionCl
         writing.close()
 
 
-async def _connected(serving: Serving) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+def _address(serving: Serving) -> tuple[str, int]:
     host, _, port = serving.address.removeprefix("http://").rpartition(":")
-    return await asyncio.open_connection(host, int(port))
+    return host, int(port)
+
+
+async def _connected(serving: Serving) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    return await asyncio.open_connection(*_address(serving))
+
+
+async def _asked(serving: Serving, request: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """The whole request is there before the service, which runs on this loop, takes the connection."""
+    line = socket.create_connection(_address(serving))
+    line.sendall(request)
+    return await asyncio.open_connection(sock=line)

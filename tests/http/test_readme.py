@@ -19,13 +19,32 @@ from tests.packaging.sources import ROOT
 SECTION = (ROOT / "README.md").read_text().split("## From any language: HTTP")[1].split("\n## ")[0]
 [LINES] = re.findall(r"```sh\n(.*?)```", SECTION, re.DOTALL)
 SHIPPED = "http://127.0.0.1:8700"
+CURL = shutil.which("curl")
+UNTIL_AN_EVENT = """
+import subprocess, sys
+curl, *arguments = sys.argv[1:]
+if "-m" not in arguments:
+    sys.exit(subprocess.call([curl, *arguments]))
+at = arguments.index("-m")
+del arguments[at : at + 2]
+with subprocess.Popen([curl, *arguments], stdout=subprocess.PIPE, text=True) as streaming:
+    for line in streaming.stdout:
+        print(line, end="")
+        if line.startswith("event: "):
+            streaming.kill()
+            sys.exit(28)
+sys.exit(streaming.returncode)
+"""
+"""A stream is read until an event has come, not for a second: on a busy machine none comes in one."""
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.skipif(CURL is None, reason="curl is not installed")
 def test_the_lines_work_as_written(valkey_url: str, tenant: str, tmp_path: Path) -> None:
-    command = tmp_path / "offturn"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m offturn "$@"\n')
-    command.chmod(0o755)
+    (tmp_path / "curl.py").write_text(UNTIL_AN_EVENT)
+    commands = {"offturn": "-m offturn", "curl": f'"{tmp_path}/curl.py" "{CURL}"'}
+    for name, given_first in commands.items():
+        (tmp_path / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {given_first} "$@"\n')
+        (tmp_path / name).chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     given = {"OFFTURN_STORE_URL": valkey_url, "OFFTURN_TENANT": tenant, "PATH": path, "no_proxy": "127.0.0.1"}
     assert SHIPPED in LINES

@@ -9,6 +9,7 @@ import pytest
 
 from offturn_http.handlers import OPERATIONS
 from offturn_http.operations import Operation
+from tests.acceptance.command import SECONDS
 from tests.http.conftest import Ask
 from tests.http.serving import CHAT, says, user
 
@@ -76,7 +77,7 @@ def test_the_same_idempotency_key_of_two_tenants_is_two(ask: Ask, tenant: str) -
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_every_route_needs_a_key_and_its_role(operation: Operation, ask: Ask) -> None:
     reader = ask("reader")
-    stranger = httpx.Client(base_url=reader.base_url, trust_env=False)
+    stranger = httpx.Client(base_url=reader.base_url, timeout=SECONDS, trust_env=False)
     with stranger:
         none = _asked(stranger, operation, PATH)
         assert none.status_code == 401

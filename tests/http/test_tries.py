@@ -20,6 +20,7 @@ from offturn_http.keys import StoredKeys
 from offturn_http.problems import Problem
 from offturn_http.settings import Limits
 from offturn_http.tries import Tries
+from tests.acceptance.command import SECONDS
 from tests.conftest import TIMEOUT
 from tests.http.serving import served
 
@@ -207,7 +208,10 @@ def behind(valkey_url: str) -> Iterator[str]:
 def test_behind_a_proxy_that_is_named_its_clients_count(behind: str) -> None:
     def codes(address: str) -> list[int]:
         head = {**_bearer(WRONG), "X-Forwarded-For": address}
-        return [httpx.get(f"{behind}/v1/sessions", headers=head, trust_env=False).status_code for _ in range(3)]
+        return [
+            httpx.get(f"{behind}/v1/sessions", headers=head, timeout=SECONDS, trust_env=False).status_code
+            for _ in range(3)
+        ]
 
     assert codes("192.0.2.1") == [401, 401, 429]
     assert codes("198.51.100.9, 192.0.2.1") == [429, 429, 429]  # what a client claims before its proxy adds the truth
@@ -217,7 +221,10 @@ def test_behind_a_proxy_that_is_named_its_clients_count(behind: str) -> None:
 def test_nobody_else_is_believed(valkey_url: str) -> None:
     with served(valkey_url, {"OFFTURN_HTTP_WRONG_KEYS_PER_MINUTE": "2"}) as running:
         heads = [{**_bearer(WRONG), "X-Forwarded-For": f"192.0.2.{n}"} for n in range(3)]
-        codes = [httpx.get(f"{running.url}/v1/sessions", headers=head, trust_env=False).status_code for head in heads]
+        codes = [
+            httpx.get(f"{running.url}/v1/sessions", headers=head, timeout=SECONDS, trust_env=False).status_code
+            for head in heads
+        ]
     assert codes == [401, 401, 429]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,34 @@ def test_it_fails_where_a_step_fails(tmp_path: Path, fails: str, reached: int) -
     assert len(calls) == reached
     assert f"{fails} failed with exit code 7" in done.stderr
     assert re.fullmatch(r"ci: \d+ s", done.stdout.splitlines()[-1])
+
+
+DRAWN_TWICE = """
+import tests.conftest
+from hypothesis import given, strategies as st
+
+def drawn():
+    found = []
+
+    @given(st.text() | st.integers())
+    def draw(value):
+        found.append(value)
+
+    draw()
+    return found
+
+first = drawn()
+import offturn_http.app, offturn_worker.cli.main
+assert len(first) > 50
+assert drawn() == first
+"""
+
+
+def test_the_same_examples_are_drawn_whatever_was_loaded_before() -> None:
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), "CI": "true"}
+    command = [sys.executable, "-c", DRAWN_TWICE]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_steps_are_lint_types_contracts_and_all_tests() -> None:

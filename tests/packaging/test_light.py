@@ -61,7 +61,7 @@ import asyncio, json, sys
 import offturn
 
 async def main(url):
-    async with offturn.CompactionClient.from_url(url, tenant="light") as client:
+    async with offturn.CompactionClient.from_url(url, tenant="light", timeout=20) as client:
         chat = client.session("light-install", format="openai-chat", window=16_000)
         for i in range(30):
             await chat.record({"role": "user", "content": f"question {i}"})

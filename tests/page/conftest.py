@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 
 from offturn import CompactionClient
 from offturn.embedded_port import free_port
-from tests.http.serving import made_key, served
+from tests.http.serving import KEPT, made_key, served
 from tests.page.stage import OTHER, TENANT, fill
 
 Browse = Callable[[str], httpx.Client]
@@ -58,7 +58,9 @@ def browse(page: Page) -> Iterator[Browse]:
     opened: list[httpx.Client] = []
 
     def signed_in(name: str) -> httpx.Client:
-        client = httpx.Client(base_url=page.url, headers={"Origin": page.url}, timeout=LONG, trust_env=False)
+        client = httpx.Client(
+            base_url=page.url, headers={"Origin": page.url}, timeout=LONG, limits=KEPT, trust_env=False
+        )
         opened.append(client)
         answer = client.post("/login", data={"key": page.keys[name], "next": "/"})
         assert (answer.status_code, answer.headers["location"]) == (303, "/")

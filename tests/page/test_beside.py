@@ -17,11 +17,21 @@ from tests.page.conftest import LONG
 
 
 @contextmanager
+def interruptible() -> Iterator[None]:
+    """Processes that are started inside do not ignore Ctrl-C, which a shell's background jobs and their children do."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """The command, and the address that it printed."""
     given = environment({"OFFTURN_HTTP_PORT": "0"})
     pipe, out = subprocess.PIPE, subprocess.STDOUT
-    with subprocess.Popen([*COMMAND, *arguments], stdout=pipe, stderr=out, env=given) as process:
+    with interruptible(), subprocess.Popen([*COMMAND, *arguments], stdout=pipe, stderr=out, env=given) as process:
         try:
             assert process.stdout is not None
             lines = (line.decode() for line in process.stdout)

@@ -6,13 +6,13 @@ import re
 
 import httpx
 
-from tests.page.conftest import Browse, Page
+from tests.page.conftest import LONG, Browse, Page
 from tests.page.stage import DEMO, SECRET
 
 
 def _counted(page: Page) -> dict[tuple[str, str], float]:
     head = {"Authorization": f"Bearer {page.keys['operator']}"}
-    text = httpx.get(f"{page.url}/metrics", headers=head, trust_env=False).text
+    text = httpx.get(f"{page.url}/metrics", headers=head, timeout=LONG, trust_env=False).text
     rows = re.findall(r'offturn_http_requests_total\{operation="([^"]*)",status="(\d+)"\} (\S+)', text)
     assert DEMO not in str(rows)
     assert SECRET not in str(rows)
@@ -33,7 +33,7 @@ def test_each_view_is_counted_by_its_address(page: Page, browse: Browse) -> None
         reader.get(path, params=query)
     with reader.stream("GET", "/live", params={"of": "sessions"}) as stream:
         next(stream.iter_lines())
-    assert httpx.get(f"{page.url}/queue", trust_env=False).status_code == 303
+    assert httpx.get(f"{page.url}/queue", timeout=LONG, trust_env=False).status_code == 303
 
     after = _counted(page)
 

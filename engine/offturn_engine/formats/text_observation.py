@@ -108,7 +108,7 @@ class TextObservation(OpenAIChat):
 def _checked(value: Json, index: int) -> list[tuple[tuple[str, int | None], Part]]:
     raw, field = checked(value, index), Field(index)
     if raw.get("role") in ("tool", "function") or raw.get("tool_calls") or raw.get("function_call"):
-        name = "tool_calls" if raw["role"] == "assistant" else "role"
+        name = "tool_calls" if raw.get("role") == "assistant" else "role"
         field[name].refuse("is that of an API with tools: record the session in format openai-chat")
     return read(raw, index)
 
