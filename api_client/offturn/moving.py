@@ -103,7 +103,8 @@ class Moving(Handle):
             entries = [
                 entry_of(message, i) for message, i in zip(cache.path[:stop], cache.path_ids[:stop], strict=True)
             ]
-            phases = phase_ends(cache, await cache.find(meta.current), stop)
+            current = await cache.find(meta.current)
+            phases = phase_ends(cache, cache.whole(current) if current else None, stop)
             there = await links.store.sync(key, incarnation=0, length=0, chain="", limit_entries=0)
             if there.meta is not None:
                 raise Refused(f"session {key.session!r} exists: fork to another id")
