@@ -64,7 +64,9 @@ def _warmed(other: list[Any]) -> None:
 
 def _answer(other: list[Any], raw: list[Any], asked: dict[str, Any]) -> dict[str, Any]:
     _warmed(other)
-    return WAYS[asked["way"]](raw, parse_all(get(FORMAT), raw), asked)
+    path = parse_all(get(FORMAT), raw)
+    gc.collect()
+    return WAYS[asked["way"]](raw, path, asked)
 
 
 def compacted(path: Sequence[Message], base: Compaction, policy: Policy, window: int) -> Candidate:
