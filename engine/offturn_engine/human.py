@@ -314,7 +314,7 @@ def _quoted(item: HumanItem, text: str, note: str) -> str:
 
 def fence_for(text: str) -> str:
     """A line of `~` longer than any run of `~` in the text."""
-    longest = max((len(run) for run in _RUNS.findall(text)), default=0)
+    longest = max((len(run) for run in _RUNS.findall(text)), default=0) if FENCE in text else 0
     return FENCE * max(SHORTEST_FENCE, longest + 1)
 
 

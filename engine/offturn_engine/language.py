@@ -83,8 +83,8 @@ _PARENTS: Mapping[str, str] = {
 _SCRIPT_PATTERNS = tuple((name, re.compile(letters), worth) for name, letters, worth in _SCRIPTS)
 
 _CODE_SPAN = re.compile(r"`[^`\n]*`")
-_ASCII_RUN = re.compile(r"[!-~]+")
-_LITERAL = re.compile(r"[/\\_<>={}$@|#]|\w[.:]\w")
+_LITERAL_RUN = re.compile(r"(?<![!-~])[!-~]*?(?:[/\\_<>={}$@|#]|[A-Za-z0-9_][.:][A-Za-z0-9_])[!-~]*")
+"""What stands between blanks, in ASCII, and holds a sign of code."""
 _LOG_LINE = re.compile(
     r"\s*(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d|(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b|Traceback|File \"|[\w.]{1,80}(?:Error|Exception|Warning)\b[:(]|[$>#%+|]|\d+[.:|]\s*\d)"
 )
@@ -94,7 +94,10 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 
 
 Vote: TypeAlias = tuple[str, float]
-"""One message's language and weight; ("", 0) when no language stands out."""
+"""One message's language and weight."""
+
+_NOBODY: Vote = "", 0.0
+"""No language stands out."""
 
 
 def detect(texts: Sequence[str]) -> str:
@@ -127,41 +130,33 @@ def prose(text: str) -> str:
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
         elif not fenced and not _is_code(line):
-            bare = _CODE_SPAN.sub(" ", line)
-            kept.append(_ASCII_RUN.sub(_word_or_blank, bare) if _LITERAL.search(bare) else bare)
+            kept.append(_LITERAL_RUN.sub(" ", _CODE_SPAN.sub(" ", line) if "`" in line else line))
     return "\n".join(kept)
 
 
-def _word_or_blank(run: re.Match[str]) -> str:
-    return " " if _LITERAL.search(run[0]) else run[0]
-
-
 def _is_code(line: str) -> bool:
-    bare = _CODE_SPAN.sub("", line)
+    bare = _CODE_SPAN.sub("", line) if "`" in line else line
     if _LOG_LINE.match(bare) or (_KEYWORD.match(bare) and bare.rstrip().endswith((":", ";", "{", "("))):
         return True
     return len(_SYMBOLS.findall(bare)) * 10 > len(bare) + 10
 
 
 def _vote(text: str) -> Vote:
-    points = _script_points(text)
-    words = Counter(word.replace("\u2019", "'") for word in _WORD.findall(text.lower()))
-    shares: dict[str, list[float]] = defaultdict(list)
-    for word, count in words.items():
+    points = defaultdict(float, _script_points(text))
+    lower = text.lower().replace("\u2019", "'")
+    for word, count in Counter(_WORD.findall(lower)).items():
         for name in _LANGUAGES.get(word, ()):
             # a word that several languages share says little about any of them
-            shares[name].append(min(count, 3) / len(_LANGUAGES[word]))
-    for name in _WORDS:
-        points[name] = sum(shares[name])
-    second, best = sorted(points.items(), key=itemgetter(1))[-2:]
+            points[name] += min(count, 3) / len(_LANGUAGES[word])
+    second, best = [_NOBODY, _NOBODY, *sorted(points.items(), key=itemgetter(1))][-2:]
     if best[1] < 0.5 or best[1] < second[1] * 1.25:
-        return "", 0.0
+        return _NOBODY
     return best[0], min(best[1], _HEAVIEST)
 
 
 def _script_points(text: str) -> dict[str, float]:
     if text.isascii():
-        return dict.fromkeys((name for name, _, _ in _SCRIPTS), 0.0)
+        return {}
     points = {name: len(letters.findall(text)) * worth for name, letters, worth in _SCRIPT_PATTERNS}
     for name, parent in _PARENTS.items():
         if points[name] * 6 > points[parent]:

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from offturn_engine.caseless import lowered
 
-_FOLDED = tuple(sign.encode() for sign in "\u0130\u0131\u017f\u212a")
+_FOLDED = "\u0130\u0131\u017f\u212a"
 """Signs outside ASCII that are letters of ASCII in lower case."""
 
 
@@ -21,13 +21,16 @@ class Texts:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
-        pieces = [text.encode("utf-8", "surrogatepass") for text in texts]
-        together = b"\n".join(pieces)
-        if any(sign in together for sign in _FOLDED):
-            pieces = [lowered(text).encode("utf-8", "surrogatepass") for text in texts]
-            together = b"\n".join(pieces)
-        self.lower = together.lower()
-        self._begins = [0, *accumulate(len(piece) + 1 for piece in pieces)]
+        together = "\n".join(texts)
+        if together.isascii():
+            self.lower = together.encode().lower()
+            lengths = [len(text) + 1 for text in texts]
+        else:
+            folded = any(sign in together for sign in _FOLDED)
+            pieces = [(lowered(text) if folded else text).encode("utf-8", "surrogatepass") for text in texts]
+            self.lower = b"\n".join(pieces).lower()
+            lengths = [len(piece) + 1 for piece in pieces]
+        self._begins = [0, *accumulate(lengths)]
         self._counted = (0, 0)
 
     def at(self, place: int) -> tuple[int, int]:

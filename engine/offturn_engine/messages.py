@@ -47,7 +47,7 @@ class ToolCallPart:
 class ToolResultPart:
     """`is_error` is None where the format cannot say; `media` counts images and documents inside, `attached` are they.
 
-    `outcomes`: what `results.failed` found, by the family of the call.
+    `kept`: what `results` found in it and is asked for again.
     """
 
     call_id: str
@@ -55,7 +55,7 @@ class ToolResultPart:
     is_error: bool | None = None
     media: int = 0
     attached: tuple[MediaPart, ...] = ()
-    outcomes: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ came between, calls without a result, results without their call.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from offturn_engine.formats.base import Format
 from offturn_engine.groups import Pairs, pair
@@ -20,9 +19,11 @@ Kind = Literal["message", "summary", "pinned", "restore", "replay", "synthetic",
 UNKNOWN, APART = -1, 0
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One message of a view: what it shows and where it comes from (`seq` -1: from no single message)."""
+class Item(NamedTuple):
+    """One message of a view: what it shows and where it comes from (`seq` -1: from no single message).
+
+    A tuple, which is made in a third of the time of a record: every view has one for each of its messages.
+    """
 
     raw: RawMessage
     seq: int

@@ -61,7 +61,7 @@ def place_of(ranges: Ranges, seq: int) -> int:
 
 def contains(ranges: Ranges, seq: int) -> bool:
     """Is the seq in one of the ranges?"""
-    i = bisect_right(ranges, (seq, float("inf"))) - 1
+    i = bisect_right(ranges, (seq + 1,)) - 1
     return i >= 0 and ranges[i][0] <= seq < ranges[i][1]
 
 

@@ -38,7 +38,7 @@ DETAIL: Mapping[str, str] = {
 
 HEADER: Mapping[str, str] = {
     "python": r"^Traceback \(most recent call last\):",
-    "counts": r"\b[1-9]\d{0,6} (?:failed|failing|failures?|errors?)\b",
+    "counts": r"[1-9](?<!\w.)\d{0,6} (?:failed|failing|failures?|errors?)\b",
     "pytest": r"^=+ (?:FAILURES|ERRORS) =+",
     "go": r"^FAIL$",
     "cargo": r"^test result: FAILED",
@@ -49,19 +49,20 @@ HEADER: Mapping[str, str] = {
 CERTAIN = ("test that failed", "crash", "npm", "make")
 """Details that mean failure even where a pipe hides the exit code of what failed."""
 
-EXIT: Sequence[str] = (
-    (
-        r"^\W{0,4}(?:(?:the )?(?:command|process|script|program|shell|task)\b.{0,80}?)?"
-        r"(?:exit(?:ed)?(?: with)?(?: exit)?[ _-](?:code|status)|return ?code|exitcode)\W{0,4}?(-?\d{1,9})\W{0,4}(?:</returncode>)?\W{0,2}$"
-    ),
-    r"\"(?:exit_?code|return_?code|exit_?status)\" {0,2}: {0,2}(-?\d{1,9})\b",
+EXIT_LINE = (
+    r"\W{0,4}(?:(?:the )?(?:command|process|script|program|shell|task)\b.{0,80}?)?"
+    r"(?:exit(?:ed)?(?: with)?(?: exit)?[ _-](?:code|status)|return ?code|exitcode)\W{0,4}?(-?\d{1,9})\W{0,4}(?:</returncode>)?\W{0,2}$"
 )
+EXIT_FIELD = r"\"(?:exit_?code|return_?code|exit_?status)\" {0,2}: {0,2}(-?\d{1,9})\b"
 EXIT_HEAD, EXIT_TAIL = 600, 1_500
+EXIT, CARRIED = "exit code", "lines"  # among what is kept with a result; the rest is by the family of the call
 
-COUNTS = re.compile(
-    r"(?i:\b\d{1,7} (?:failed|passed|passing|failing|errors?|skipped|xfailed|ignored|pending|total)\b"
-    r"(?:[,;] {0,2}\d{1,7} [a-z]{2,12}(?: out)?\b){0,6}|\bfailures=\d{1,6}(?:, errors=\d{1,6})?)"
+COUNTS_LOOKED = 2_000  # characters of a result, from its end
+COUNTS = (
+    r"(?<!\w.)(?:(?<![fF])\d{0,6} (?i:(?:failed|passed|passing|failing|errors?|skipped|xfailed|ignored|pending|total)\b"
+    r"(?:[,;] {0,2}\d{1,7} [a-z]{2,12}(?: out)?\b){0,6})|(?<=[fF])(?i:ailures=\d{1,6}(?:, errors=\d{1,6})?))"
 )
+"""What follows the first sign of a number or of `failures=` that starts a word."""
 
 _DETAIL = re.compile("|".join(f"(?:{p})" for p in DETAIL.values()))
 _BEGINNINGS = (
@@ -75,7 +76,9 @@ _CERTAIN_WORDS = ("fault", "dumped", "aborted", "panicked", "***")
 """Of `_CERTAIN`, what need not stand at the start of its line."""
 _HEADER = re.compile("|".join(f"(?:{p})" for name, p in HEADER.items() if name != "counts"))
 _COUNTED = re.compile(HEADER["counts"])
-_EXIT = tuple(re.compile(p, re.IGNORECASE) for p in EXIT)
+_COUNTS, _PLAIN_COUNTS = re.compile(rf"[\dfF]{COUNTS}"), re.compile(f"[0-9fF]{COUNTS}")
+"""The second does for a text of ASCII: a pattern that starts with a list of characters is tried at these alone."""
+_EXIT_LINE, _EXIT_FIELD = re.compile(EXIT_LINE, re.IGNORECASE), re.compile(EXIT_FIELD, re.IGNORECASE)
 
 
 def lines_of(text: str) -> list[str]:
@@ -91,6 +94,14 @@ def exit_code(text: str) -> int | None:
     return found[-1] if found else None
 
 
+def exit_code_of(result: ToolResultPart) -> int | None:
+    """The exit code of a result, looked for once."""
+    if EXIT not in result.kept:
+        result.kept[EXIT] = exit_code(result.text)
+    code: int | None = result.kept[EXIT]
+    return code
+
+
 def _exits(text: str) -> list[int]:
     """The exit codes of its lines; only one that has `exit` or `return` tells one."""
     lower = lowered(text)
@@ -98,7 +109,7 @@ def _exits(text: str) -> list[int]:
         return []
     lines = zip(text.split("\n"), lower.split("\n"), strict=True)
     telling = (line.strip() for line, low in lines if _tells_exit(low))
-    found = (next((m for pattern in _EXIT if (m := pattern.search(line))), None) for line in telling)
+    found = (_EXIT_LINE.match(line) or _EXIT_FIELD.search(line) for line in telling)
     return [int(match.group(1)) for match in found if match]
 
 
@@ -115,17 +126,18 @@ def failed(result: ToolResultPart, call: ToolCallPart | None = None) -> bool:
     if result.is_error:
         return True
     kind = family_of(call) if call else "other"
-    if kind not in result.outcomes:
-        result.outcomes[kind] = _failed(result, kind)
-    return result.outcomes[kind]
+    if kind not in result.kept:
+        result.kept[kind] = _failed(result, kind)
+    bad: bool = result.kept[kind]
+    return bad
 
 
 def _failed(result: ToolResultPart, kind: Family) -> bool:
-    code = exit_code(result.text)
+    code = exit_code_of(result)
     if code:
         return True
     if kind == "shell":
-        lines = [_look(line) for line in _telling(result.text)]
+        lines = [_look(line) for line in _telling(result.text, hidden=code is not None)]
         return any(_certain(line) or (code is None and (_announced(line) or _PLACED.match(line))) for line in lines)
     if result.is_error is False:
         return False
@@ -133,21 +145,28 @@ def _failed(result: ToolResultPart, kind: Family) -> bool:
     return _announced(first) or bool(re.match(HEADER["python"], first))
 
 
+_HIDDEN = ("error", "fail", "fault", "dumped", "abort", "killed", "panic", "traceback", "npm", "not ok")
+"""Without one of these words, in whatever case, a line is not `_certain`."""
+
 _WORDS = (
-    *("error", "fail", "fault", "dumped", "abort", "killed", "panic", "traceback", "exception", "interrupt", "fatal"),
-    *("invalid", "denied", "refused", "permitted", "exceeded", "directory", "found", "recognized", "timed", "memory"),
-    *("cannot", "could", "unknown", "npm", "not ok"),
+    *_HIDDEN,
+    *("exception", "interrupt", "fatal", "invalid", "denied", "refused", "permitted", "exceeded", "directory", "found"),
+    *("recognized", "timed", "memory", "cannot", "could", "unknown"),
 )
-"""Without one of these words, in whatever case, a line says of no failure; but see `_CODE`."""
+"""Without one of these words a line says of no failure; but see `_CODE`."""
 _CODE = re.compile(r"E(?<!\wE)[A-Z]{3,12}: ")
 
 
-def _telling(text: str) -> list[str]:
-    """The lines that may say how a command went: those with one of the words without which none does."""
+def _telling(text: str, *, hidden: bool) -> list[str]:
+    """The lines that may say how a command went: those with one of the words without which none does.
+
+    hidden: only what may mean failure beside an exit code of 0.
+    """
     looked = text if len(text) <= 2 * LOOKED else "\n".join(lines_of(text))
     lower = lowered(looked)
-    begins = {looked.rfind("\n", 0, match.start()) + 1 for match in _CODE.finditer(looked)}
-    for word in _WORDS:
+    codes = () if hidden else _CODE.finditer(looked)
+    begins = {looked.rfind("\n", 0, match.start()) + 1 for match in codes}
+    for word in _HIDDEN if hidden else _WORDS:
         place = lower.find(word)
         while place >= 0:
             begins.add(lower.rfind("\n", 0, place) + 1)
@@ -165,6 +184,7 @@ _ANNOUNCED = re.compile(
     rf"|E[A-Z]{{3,12}}: |{DETAIL['exception']}: |{DETAIL['tool']})"
 )
 _REFUSED = re.compile(rf"(?:[\w./-]{{1,40}}: ){{0,3}}.{{0,160}}(?:{DETAIL['operating system']})\W{{0,3}}$")
+_REFUSED_LONGEST = 400  # characters: 3 names of 42, 160, and the longest of the words
 _REFUSING = (
     *("no such", "denied", "not found", "recognized", "directory", "refused", "permitted", "exceeded", "timed out"),
     *("of memory", "cannot", "could not", "unknown"),
@@ -175,6 +195,8 @@ def _announced(line: str) -> bool:
     """Does the line open by saying that this very call failed?"""
     if _ANNOUNCED.match(line):
         return True
+    if len(line) > _REFUSED_LONGEST:
+        return False
     lower = lowered(line)
     return any(word in lower for word in _REFUSING) and _REFUSED.match(line) is not None
 
@@ -207,11 +229,19 @@ def _certain(line: str) -> bool:
     return any(word in lower for word in _CERTAIN_WORDS) and _CERTAIN.search(line) is not None
 
 
-def first_error_line(text: str) -> str | None:
+def carried(result: ToolResultPart, most: int) -> list[int]:
+    """What `carrying` tells of the lines of a result, looked for once."""
+    known, found = result.kept.get(CARRIED, (0, []))
+    if known < most:
+        found = carrying(lines_of(result.text), most)
+        result.kept[CARRIED] = most, found
+    return list(found[:most])
+
+
+def first_error_line(result: ToolResultPart) -> str | None:
     """The first line that says what went wrong, at most `LINE_KEPT` characters, verbatim; None where none does."""
-    lines = lines_of(text)
-    found = carrying(lines, 1)
-    return kept(lines[found[0]]) if found else None
+    found = carried(result, 1)
+    return kept(lines_of(result.text)[found[0]]) if found else None
 
 
 def kept(line: str) -> str:
@@ -230,7 +260,7 @@ def _look(line: str) -> str:
 
 def run_counts(text: str) -> str:
     """The last summary of a test run, such as `3 failed, 12 passed`; "" where there is none."""
-    found = ""
-    for match in COUNTS.finditer(text[-2_000:]):
+    looked, found = text[-COUNTS_LOOKED:], ""
+    for match in (_PLAIN_COUNTS if looked.isascii() else _COUNTS).finditer(looked):
         found = match.group(0)
     return found

@@ -10,7 +10,7 @@ from offturn_config.groups import Prune
 from offturn_engine.handles import handle
 from offturn_engine.media import encoded, without_encoded
 from offturn_engine.messages import ToolCallPart, ToolResultPart
-from offturn_engine.results import carrying, exit_code, failed, first_error_line, kept, lines_of
+from offturn_engine.results import carried, carrying, exit_code_of, failed, first_error_line, kept, lines_of
 from offturn_engine.tools import family_of, one_line, target, written_lines
 
 UNKNOWN = ToolCallPart("", "tool", None, "")
@@ -37,7 +37,7 @@ def stub(call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None,
     """
     bad = failed(result, call)
     line = _headline("cleared", call, result, seq, part, bad)
-    return "\n".join([line, *failure(without_encoded(result.text), policy.failure_lines)]) if bad else line
+    return "\n".join([line, *failure_of(result, policy.failure_lines)]) if bad else line
 
 
 def headline(word: str, call: ToolCallPart, result: ToolResultPart, seq: int, part: int | None) -> str:
@@ -56,15 +56,25 @@ def duplicate(call: ToolCallPart, result: ToolResultPart, seq: int, part: int | 
     The first error line of a failure stays: the newest may itself be cleared later.
     """
     line = f"[duplicate: {_what(call)} · same text as {newest} · recall {handle(seq, part)}]"
-    error = first_error_line(result.text) if failed(result, call) else None
+    error = first_error_line(result) if failed(result, call) else None
     return f"{line}\n{error}" if error else line
+
+
+def failure_of(result: ToolResultPart, count: int) -> list[str]:
+    """`failure` of a result, in which base64 has its name."""
+    text = without_encoded(result.text)
+    return _failure(lines_of(text), count, carried(result, count)) if text is result.text else failure(text, count)
 
 
 def failure(text: str, count: int) -> list[str]:
     """Up to `count` lines that carry the error and the last `count` lines that are not blank; `…` where lines are left out."""
     lines = lines_of(text)
+    return _failure(lines, count, carrying(lines, count))
+
+
+def _failure(lines: Sequence[str], count: int, found: Sequence[int]) -> list[str]:
     visible = [i for i, line in enumerate(lines) if line.strip()]
-    return excerpt(lines, {*(carrying(lines, count) or visible[:count]), *visible[max(0, len(visible) - count) :]})
+    return excerpt(lines, {*(found or visible[:count]), *visible[max(0, len(visible) - count) :]})
 
 
 def excerpt(lines: Sequence[str], indexes: Iterable[int]) -> list[str]:
@@ -84,7 +94,7 @@ def _what(call: ToolCallPart) -> str:
 
 def _outcome(call: ToolCallPart, result: ToolResultPart, bad: bool) -> list[str]:
     kind = family_of(call)
-    code = exit_code(result.text) if kind == "shell" or bad else None
+    code = exit_code_of(result) if kind == "shell" or bad else None
     if code is not None:
         return [f"exit {code}"] if code or not bad else ["exit 0", "failed"]
     if bad:
@@ -99,7 +109,7 @@ def _hits(text: str) -> int:
     counted = _HITS.search(text[:200])
     if counted:
         return int(counted.group(1))
-    return 0 if text.lower().startswith("no ") else sum(1 for line in text.split("\n") if line.strip())
+    return 0 if text[:3].lower().startswith("no ") else sum(map(bool, map(str.strip, text.split("\n"))))
 
 
 def _size(result: ToolResultPart) -> str:

@@ -11,7 +11,7 @@ from offturn_config.groups import Prune
 from offturn_engine.media import without_encoded
 from offturn_engine.messages import ToolCallPart, ToolResultPart
 from offturn_engine.results import LINE_LOOK, failed, lines_of
-from offturn_engine.stubs import excerpt, failure, headline
+from offturn_engine.stubs import excerpt, failure_of, headline
 from offturn_engine.tools import family_of
 
 TITLES: Mapping[str, str] = {
@@ -43,10 +43,9 @@ def telling(call: ToolCallPart, result: ToolResultPart, seq: int, part: int | No
 
 
 def _lines(call: ToolCallPart, result: ToolResultPart, count: int) -> list[str]:
-    text = without_encoded(result.text)
     if failed(result, call):
-        return failure(text, count)
-    lines = lines_of(text)
+        return failure_of(result, count)
+    lines = lines_of(without_encoded(result.text))
     found = _found(lines, count) if family_of(call) in ("search", "web") else []
     return excerpt(lines, found or _ends(lines, count))
 

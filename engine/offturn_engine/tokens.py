@@ -39,6 +39,7 @@ SOUND_BYTES = 1_600  # a token: a tenth of a second at 128 kbit/s; unpacked soun
 
 _DIGITS = b"0123456789"
 _PUNCTUATION = bytes(b for b in range(127) if b not in b"\t\n\v\f\r " and not chr(b).isalnum())
+_OTHERS = bytes(b for b in range(256) if b not in _DIGITS and b not in _PUNCTUATION)
 _WIDE = bytes(range(0xE0, 0xF0))
 _ASTRAL = bytes(range(0xF0, 0xF5))
 _NOT_CAPITALS = bytes(b for b in range(256) if not 65 <= b <= 90)
@@ -50,10 +51,12 @@ def estimate_text(text: str) -> int:
     """Estimated tokens of a text; at least 1 unless it is empty. Never raises, lone surrogates included."""
     data = text.encode("utf-8", "surrogatepass")
     size = len(data)
+    counted = data.translate(None, _OTHERS)
+    punctuation = len(counted.translate(None, _DIGITS))
     tokens = (
         PER_BYTE * size
-        + PER_DIGIT * (size - len(data.translate(None, _DIGITS)))
-        + PER_PUNCTUATION * (size - len(data.translate(None, _PUNCTUATION)))
+        + PER_DIGIT * (len(counted) - punctuation)
+        + PER_PUNCTUATION * punctuation
         + PER_SPACE_PAIR * data.count(b"  ")
     )
     if size >= len(_RUN):

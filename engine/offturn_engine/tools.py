@@ -134,7 +134,12 @@ _OPERATION: Mapping[str, str] = {plain_name(n): op for n, op in OPERATIONS.items
 
 def family(name: str) -> Family:
     """The family of a tool by its name; `other` where nobody we know has such a tool."""
-    return _FAMILY.get(plain_name(name), "other")
+    return _family(name[-200:])
+
+
+@lru_cache(maxsize=1024)
+def _family(name: str) -> Family:
+    return _FAMILY.get(_plain_name(name), "other")
 
 
 def is_mcp(name: str) -> bool:

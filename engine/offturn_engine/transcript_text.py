@@ -193,6 +193,8 @@ def _shown(part: Part, edit: Edit | None) -> str:
             return without_encoded(text if edit is None or edit.text is None else edit.text)
         case ToolResultPart():
             text = without_encoded(part.text if edit is None or edit.text is None else edit.text)
+            if not part.media and not part.attached:
+                return text
             named = [f"({known(one)})" for one in part.attached[:NAMED]] or ["(media)"] * min(part.media, NAMED)
             return "\n".join(filter(None, (text, " ".join(named))))
         case ToolCallPart():

@@ -97,7 +97,7 @@ def test_a_result_fails_as_if_every_line_were_looked_at(
 ) -> None:
     quick = failed(ToolResultPart("c", text, flag), call), exit_code(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(results, "_telling", lines_of)
+        patch.setattr(results, "_telling", lambda text, hidden: lines_of(text))
         patch.setattr(results, "_tells_exit", lambda _: True)
         assert quick == (failed(ToolResultPart("c", text, flag), call), exit_code(text))
 

@@ -45,6 +45,6 @@ def test_ten_thousand_human_messages_fit_a_small_budget() -> None:
 def test_of_a_huge_result_the_start_and_the_end_are_looked_at() -> None:
     text = "ValueError: first\n" + "fine\n" * LOOKED + "3 failed, 12 passed"
     assert len("\n".join(lines_of(text))) <= 2 * LOOKED + 3
-    assert first_error_line(text) == "ValueError: first"
+    assert first_error_line(ToolResultPart("c", text)) == "ValueError: first"
     assert failed(ToolResultPart("c", text), ToolCallPart("c", "bash", {"command": "pytest"}, ""))
     assert failure(text, 1) == ["ValueError: first", "…", "3 failed, 12 passed"]

@@ -269,7 +269,7 @@ def test_each_invariant_finds_its_breach() -> None:
     assert set(broken) == {i.name for i in ALL}
     for name, value in broken.items():
         if name == "valid-for-provider":
-            bad = replace(value.rendering, items=(replace(value.rendering.items[0], raw=with_calls()[3]),))
+            bad = replace(value.rendering, items=(value.rendering.items[0]._replace(raw=with_calls()[3]),))
             value = replace(value, rendering=bad)
         assert name in violations(value), name
 

@@ -109,10 +109,15 @@ def test_a_hostile_message_of_a_megabyte_ends(unit: str) -> None:
         st.sampled_from(["words", " ", "\n", "a/b", "x.y", "é.é", "é:b", "`a b`", "```", "你好", "it's"]), max_size=12
     ).map("".join)
 )
-def test_a_line_without_signs_of_code_stays_as_every_line_looked_at(text: str) -> None:
+def test_what_stands_between_blanks_goes_where_it_holds_a_sign_of_code(text: str) -> None:
+    sign = re.compile(r"[/\\_<>={}$@|#]|\w[.:]\w")
+
+    class EachRun:
+        @staticmethod
+        def sub(_: str, line: str) -> str:
+            return re.sub("[!-~]+", lambda run: " " if sign.search(run[0]) else run[0], line)
+
     quick = prose(text)
     with pytest.MonkeyPatch.context() as patch:
-        literal = language._LITERAL
-        patch.setattr(language, "_LITERAL", re.compile(""))  # every line
-        patch.setattr(language, "_word_or_blank", lambda run: " " if literal.search(run[0]) else run[0])
+        patch.setattr(language, "_LITERAL_RUN", EachRun)
         assert prose(text) == quick

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from offturn_engine.handles import handle, parse_handle
-from offturn_engine.messages import Json, ToolCallPart
+from offturn_engine.messages import Json, ToolCallPart, ToolResultPart
 from offturn_engine.operations import operations
 from offturn_engine.results import exit_code, failed, first_error_line, run_counts
 from offturn_engine.tools import Family, command_of, family, family_of, normalised, target
@@ -96,7 +96,7 @@ FAILURES = [
 
 @pytest.mark.parametrize(("text", "line"), FAILURES, ids=[line for _, line in FAILURES])
 def test_first_error_line(text: str, line: str) -> None:
-    assert first_error_line(f"starting\n{text}\nbye") == line
+    assert first_error_line(ToolResultPart("c", f"starting\n{text}\nbye")) == line
 
 
 @pytest.mark.parametrize("text", [text for text, _ in FAILURES[:-1]], ids=[line for _, line in FAILURES[:-1]])
@@ -129,7 +129,7 @@ def test_failed(text: str, flag: bool | None, tool: str, expected: bool) -> None
 
 
 def test_a_long_error_line_keeps_what_carries_the_error() -> None:
-    line = first_error_line("x" * 500 + " error: the reason" + "y" * 5_000)
+    line = first_error_line(ToolResultPart("c", "x" * 500 + " error: the reason" + "y" * 5_000))
     assert line is not None
     assert "error: the reason" in line
     assert len(line) <= 200

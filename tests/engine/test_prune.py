@@ -258,7 +258,7 @@ def test_a_pruned_failure_keeps_its_error_line_and_a_handle_that_finds_it(messag
         assert is_stub(edit.text)
         named = parse_handle(edit.text.split("\n")[0].rsplit(" ", 1)[1])
         assert named in ((edit.seq, None), (edit.seq, edit.part))
-        error = first_error_line(part.text)
+        error = first_error_line(part)
         if failed(part) and error:
             assert error in edit.text
 

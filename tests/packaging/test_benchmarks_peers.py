@@ -33,7 +33,7 @@ def test_a_result_without_its_call_and_a_lost_last_message_are_promises_broken()
     assert broken(GIVEN, GIVEN[:4]) == 1
 
 
-def test_each_answer_is_of_a_process_that_has_compacted_nothing(tmp_path: Path) -> None:
+def test_each_answer_is_of_a_process_that_has_not_seen_the_history(tmp_path: Path) -> None:
     given = tmp_path / "history.json"
     given.write_text(json.dumps(history(200, 3)), encoding="utf-8")
     with child([sys.executable, "-m", "benchmarks.speed.engine_apart"]) as apart:

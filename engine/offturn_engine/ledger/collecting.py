@@ -17,7 +17,7 @@ from offturn_engine.ledger.stated import statements
 from offturn_engine.ledger.todos import todos
 from offturn_engine.messages import Message, ToolCallPart, ToolResultPart
 from offturn_engine.operations import operations
-from offturn_engine.results import exit_code, failed, first_error_line, run_counts
+from offturn_engine.results import exit_code_of, failed, first_error_line, run_counts
 from offturn_engine.stubs import UNKNOWN
 from offturn_engine.tools import Family, arguments_of, command_of, family_of, line_range, normalised, one_line, target
 
@@ -123,7 +123,7 @@ def _facts(
 ) -> Iterator[Fact]:
     """kind, line, command: the call's family, and of a call to a shell its command as it is and as the ledger names it."""
     bad = failed(result, call)
-    error = first_error_line(result.text) if bad else None
+    error = first_error_line(result) if bad else None
     if not bad:
         for path, done in operations(call):
             seq = answered if done == "read" else asked
@@ -166,11 +166,11 @@ def _source(call: ToolCallPart, command: str) -> str:
 def outcome_of(call: ToolCallPart, result: ToolResultPart) -> str:
     """What the ledger tells of how a command went."""
     bad = failed(result, call)
-    return _outcome(result, first_error_line(result.text) if bad else None, bad)
+    return _outcome(result, first_error_line(result) if bad else None, bad)
 
 
 def _outcome(result: ToolResultPart, error: str | None, bad: bool) -> str:
-    code = exit_code(result.text)
+    code = exit_code_of(result)
     facts = [f"exit {code}" if code is not None and (code or not bad) else "failed" if bad else "ok"]
     facts += [counts] if (counts := run_counts(result.text)) else []
     facts += [one_line(error, 120)] if error else []

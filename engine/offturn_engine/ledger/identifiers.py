@@ -48,12 +48,20 @@ _BEFORE_ISSUE = ("ssue", "ssues", "ull", "PR", "pr", "icket")
 
 SHAPES = (
     Shape("url", r"\b(https?://[^\s<>\"'`\\\uff0c\u3002\uff09)\]}]{4,200})", ":", (("://",),)),
-    Shape("commit", r"\b(?<!-)((?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40})\b(?!-)", HEX_RUN),
+    Shape(
+        "commit",
+        r"([0-9a-f](?<=\b.)(?<!-.)(?:(?<=\d)(?=\d{0,38}[a-f])|(?<=[a-f])(?=[a-f]{0,38}\d))[0-9a-f]{6,39})\b(?!-)",
+        HEX_RUN,
+    ),
     Shape(
         "branch",
         rf"\b(?:{'|'.join(_BEFORE_BRANCH)})(?: -[bcB])?[ /]{_BRANCH}",
         " /",
-        (("/", "-", "main", "master", "develop"), _BEFORE_BRANCH),
+        (
+            ("/", "-", "main", "master", "develop"),
+            _BEFORE_BRANCH,
+            tuple(f"{word}{mark}" for word in _BEFORE_BRANCH for mark in " /"),
+        ),
     ),
     Shape("branch", rf"分支 ?{_BRANCH}", "分"),
     Shape(

@@ -33,6 +33,9 @@ _NEXT, _DECISION, _LIKES, _LINK = Cues(rules.NEXT), Cues(rules.DECISION), Cues(r
 _OF_AGENTS = _NEXT.words | _DECISION.words | _LINK.words
 _BECAUSE = re.compile("|".join(cue for cues in rules.BECAUSE.values() for cue in cues), re.IGNORECASE)
 _NAMED, _SET, _NARRATED = re.compile(rules.NAMED), re.compile(rules.SET), re.compile(rules.NARRATED)
+_SET_HERE = re.compile(r"[ 是为為成]\d")
+"""What every match of `_SET` ends with; it is found in a tenth of the time."""
+
 _AT_START, _AT_END = ("_", " ", "["), ("_", " ", "\n")
 _MARKS = re.compile(r"\*{1,3}|`{1,3}|^[_ ]+|[_ ]+$|^\[[ xX]\] ")
 
@@ -123,7 +126,9 @@ def _tells_a_value(plain: str, known: AbstractSet[str], *, human: bool) -> bool:
     linked = _LINK.found(plain, known)
     if (linked or _NAMED.match(plain)) and taken_apart(plain).strong:
         return True
-    return len(plain) <= LONGEST_SETTING and _SET.search(plain) is not None and bool(taken_apart(plain).words)
+    if len(plain) > LONGEST_SETTING or not _SET_HERE.search(plain):
+        return False
+    return _SET.search(plain) is not None and bool(taken_apart(plain).words)
 
 
 def _item(kind: FactKind, sentence: str, seq: int) -> Fact:

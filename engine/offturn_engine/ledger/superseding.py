@@ -15,7 +15,7 @@ from functools import lru_cache
 from offturn_engine.compaction import LedgerItem
 from offturn_engine.handles import handle
 from offturn_engine.ledger.ranking import Name, name_of
-from offturn_engine.ledger.values import SAME, Said, changed, same_matter, taken_apart
+from offturn_engine.ledger.values import Said, changed, same_matter, taken_apart
 
 STATEMENTS = frozenset({"constraint", "preference", "value", "next", "decision"})
 COMPARED = 400  # the newest statements, which are compared with each other
@@ -64,7 +64,7 @@ def _superseded(said: tuple[LedgerItem, ...]) -> Superseded:
         if now.values and not _POINTING.match(item.text):
             near = sorted({i for word in now.words for i in by_word[word][-NEAR:]}, reverse=True)[:NEAR]
             for before in near:
-                if names[before] not in told.gone and not apart[before].shapes.isdisjoint(now.shapes):
+                if same_matter(apart[before], now) and names[before] not in told.gone:
                     _compare(said[before], apart[before], item, now, told)
         for word in now.words:
             by_word[word].append(at)
@@ -72,9 +72,9 @@ def _superseded(said: tuple[LedgerItem, ...]) -> Superseded:
 
 
 def _compare(old: LedgerItem, before: Said, new: LedgerItem, now: Said, told: Superseded) -> None:
+    """`before` and `now` are of the same matter."""
     name = name_of(old)
-    share = SURE if old.kind == "constraint" != new.kind else SAME
-    if old.seq >= new.seq or not same_matter(before, now, share):
+    if old.seq >= new.seq or (old.kind == "constraint" != new.kind and not same_matter(before, now, SURE)):
         return
     value = changed(before, now)
     if value and _another_ban(old, new) and {v: shape for shape, v in before.values}[value] not in MEASURES:
