@@ -100,7 +100,7 @@ bench-peers: setup
 bench-retention: setup
 	@$(BIN)/python -m benchmarks.retention $(ARGS)
 
-# Workers as pods on this machine, before a provider as slow as a real one: throughput, restarts, kills, scaling. Six minutes.
+# Workers as pods on this machine, before a provider as slow as a real one: throughput, restarts, kills, scaling. Seven minutes.
 bench-scale: setup
 	@$(BIN)/python -m benchmarks.scale $(ARGS)
 

@@ -212,17 +212,24 @@ _LONGEST_TAIL = 8_000
 
 def patterns(held: Texts) -> Iterator[tuple[int, Find]]:
     """What is a secret by its own shape, or by the words right before it, and in which text."""
-    for index, low, high in _unbroken(held):
-        for match in _VENDOR.finditer(held.texts[index], low, high + _BEHIND):
-            kind = (match.lastgroup or "").replace("_", " ")
-            if kind in ("webhook", "cloud key", "jwt", "private key") or is_random(match[0]):
-                yield index, Find(kind, match.start(), match.end())
+    for index, match in _tokens(held):
+        kind = (match.lastgroup or "").replace("_", " ")
+        if kind in ("webhook", "cloud key", "jwt", "private key") or is_random(match[0]):
+            yield index, Find(kind, match.start(), match.end())
     for rule in RULES:
         for index in held.holding(rule.hints):
             text = held.texts[index]
             for match in rule.pattern.finditer(text):
                 if rule.accepts(text, match):
                     yield index, Find(rule.kind, match.start("secret"), match.end("secret"))
+
+
+def _tokens(held: Texts) -> Iterator[tuple[int, re.Match[str]]]:
+    """Each match of a vendor's shape, and in which text."""
+    for index, low, high in _unbroken(held):
+        for match in _VENDOR.finditer(held.texts[index], low, high + _BEHIND):
+            if match.start() < high:  # what begins behind is cut off there, and has a turn of its own where it is long enough
+                yield index, match
 
 
 def _unbroken(held: Texts) -> Iterator[tuple[int, int, int]]:
