@@ -50,6 +50,7 @@ class EmbeddedServer:
         self._process = process
         self._opened_in = os.getpid()
         self._changing = threading.Lock()
+        self._leaving = threading.Event()
         self._again = 0.0
         self.port = record.port
         self.pid = record.pid
@@ -75,7 +76,8 @@ class EmbeddedServer:
             found, process = self._directory.read(), None
             if (found and found.pid != self.pid and ready(found.port)) or time.monotonic() > deadline:
                 break
-            time.sleep(_STEP)  # somebody else is just starting one, or the killed one is not gone yet
+            if self._leaving.wait(_STEP):  # else somebody is just starting one, or the killed one is not gone yet
+                return
         else:
             try:
                 found, process = _start(self._directory, lock)
@@ -96,6 +98,7 @@ class EmbeddedServer:
         """
         if self._opened_in != os.getpid():  # a fork's exit is not ours
             return
+        self._leaving.set()
         with self._changing:
             users, self._users = self._users, None
         if users is None:

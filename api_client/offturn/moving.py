@@ -96,6 +96,7 @@ class Moving(Handle):
         """
         key = SessionKey(self.key.tenant, new_id)
         async with self._open(fresh=True) as (links, cache):
+            current = cache.whole(await cache.pointed("current"))  # first: where it is lost, the session is read anew
             meta = cache.live
             stop = None if at is None else place(cache, at) + 1
             old = SessionConfig.from_json(meta.config)
@@ -103,8 +104,7 @@ class Moving(Handle):
             entries = [
                 entry_of(message, i) for message, i in zip(cache.path[:stop], cache.path_ids[:stop], strict=True)
             ]
-            current = await cache.find(meta.current)
-            phases = phase_ends(cache, cache.whole(current) if current else None, stop)
+            phases = phase_ends(cache, current, stop)
             there = await links.store.sync(key, incarnation=0, length=0, chain="", limit_entries=0)
             if there.meta is not None:
                 raise Refused(f"session {key.session!r} exists: fork to another id")

@@ -12,6 +12,7 @@ from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.entries import OriginRule, Prepared, prepare
 from offturn.errors import Refused
+from offturn.store.errors import readable
 from offturn.store.replies import NewEntry
 from offturn_config.errors import InvalidSetting
 from offturn_engine.compaction import Compaction, PhaseEnd
@@ -117,9 +118,14 @@ def amended(cache: Cache, ref: Ref, raw: Any, rule: OriginRule) -> tuple[list[Me
     return messages, made
 
 
-def phase_ends(cache: Cache, record: Compaction | None, stop: int | None) -> tuple[PhaseEnd, ...]:
-    """The ends of phases in the path up to there, each at its index: those that the record tells of, and later ones."""
-    told = {end.seq: end.note for end in ended(cache.path, record.phases if record else (), cache.live.phase_ends)}
+def phase_ends(cache: Cache, record: Compaction, stop: int | None) -> tuple[PhaseEnd, ...]:
+    """The ends of phases in the path up to there, each at its index: those that the record tells of, and later ones.
+
+    Raises StoreFault.
+    """
+    with readable(f"session {cache.key.session!r}: the ends of its phases"):
+        later = cache.live.phase_ends
+    told = {end.seq: end.note for end in ended(cache.path, record.phases, later)}
     path = enumerate(cache.path[:stop])
     return tuple(PhaseEnd(seq=i, note=told[message.seq]) for i, message in path if message.seq in told)
 

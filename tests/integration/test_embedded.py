@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -216,6 +217,35 @@ def test_a_killed_server_is_replaced_on_the_same_port(directory: Path) -> None:
     assert second.pid != first.pid
     assert second.port == first.port  # clients of the first find it again
     second.close()
+
+
+def test_who_leaves_does_not_wait_for_a_server_that_somebody_else_starts(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "START_SECONDS", float("inf"))
+    server = open_server(directory)
+    os.kill(server.pid, signal.SIGKILL)
+    held: list[int] = []
+    while not held:
+        held += filter(None, [DataDirectory(directory).lock()])  # as one that is starting, or a child of the killed one
+    waits, read = threading.Event(), DataDirectory.read
+
+    def looked(of: DataDirectory) -> Any:
+        waits.set()
+        return read(of)
+
+    monkeypatch.setattr(DataDirectory, "read", looked)
+    monkeypatch.setattr(embedded, "STOP_SECONDS", 0.1)
+    reviving = threading.Thread(target=server.revive, daemon=True)
+    reviving.start()
+    assert waits.wait(TIMEOUT)
+    leaving = threading.Thread(target=server.close, daemon=True)
+    leaving.start()
+    leaving.join(TIMEOUT)
+    ended = not leaving.is_alive()
+    os.close(held[0])
+    reviving.join(TIMEOUT)
+    assert ended
 
 
 async def test_a_client_starts_a_killed_server_again(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from redis.asyncio import Redis
 
-from offturn import Compacted, CompactionClient, Skipped
+from offturn import Compacted, CompactionClient, Skipped, StoreFault
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
 from offturn_engine.summary import SummaryRequest
@@ -75,6 +78,42 @@ async def test_a_fork_knows_the_ends_in_its_part_of_the_path(client: CompactionC
         "whole": [(43, "The login bug is fixed."), (55, "The tests are green.")],
         "part": [(43, "The login bug is fixed.")],
     }
+
+
+async def test_a_fork_is_of_one_moment_where_the_current_generation_is_lost(
+    client: CompactionClient, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session is read anew then, and others go on with it meanwhile: here a phase ends in what they recorded."""
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    await session.record(turns("openai-chat", 12))
+    await session.request()
+    assert isinstance((await client.run_due(summarizer=FakeSummarizer()))[0], Compacted)
+    mend = SessionStore.mend
+
+    async def meanwhile(store: SessionStore, *given: Any, **more: Any) -> Any:
+        other = client.session("chat", format="openai-chat", window=WINDOW)
+        await other.record(turns("openai-chat", 1, start=12))
+        await other.phase_done("The tests are green.")
+        return await mend(store, *given, **more)
+
+    await redis.delete(session.key.key("gen:1"))
+    monkeypatch.setattr(SessionStore, "mend", meanwhile)
+    copy = await session.fork("copy")
+
+    meta = await SessionStore(redis).meta(copy.key)
+    assert meta is not None
+    assert [(end.seq, end.note) for end in meta.phase_ends] == [(51, "The tests are green.")]
+    assert meta.log_len == 52
+
+
+async def test_a_fork_says_that_ends_cannot_be_read(client: CompactionClient, redis: Redis) -> None:
+    session = client.session("chat", format="openai-chat", window=WINDOW)
+    await session.record(turns("openai-chat", 1))
+    for damaged in ('[{"seq": 3, "note": "a secr', '[{"seq": "a secret", "note": 7}]', "[7]"):
+        await redis.hset(session.key.key("meta"), "phases", damaged)  # type: ignore[misc]
+        with pytest.raises(StoreFault, match="'chat': the ends of its phases cannot be read") as told:
+            await session.fork("copy")
+        assert "secret" not in str(told.value)
 
 
 async def test_a_redaction_takes_what_was_said_of_phases_and_leaves_their_ends(
