@@ -159,7 +159,7 @@ async def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, lines: 
     monkeypatch.setattr(tracing, "_provider", absent)
     async with tracing.traces_sent(load_worker_settings()) as sent:
         assert not sent
-    with pytest.raises(InvalidSetting, match=r"offturn\[otel\]"):
+    with pytest.raises(InvalidSetting, match=r"pip install '\.\[otel\]'"):
         async with tracing.traces_sent(load_worker_settings(otlp_endpoint="http://collector:4318")):
             pass
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")  # of the whole cluster, perhaps
