@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from secrets import token_hex
 
 from offturn.cache import Cache
@@ -201,12 +202,17 @@ def _tombstones(cache: Cache, left: Sequence[Message], reason: str) -> tuple[lis
 
 
 async def _quoting(cache: Cache, meta: Meta, seqs: Sequence[int]) -> list[int]:
-    """Generations whose edits quote one of them: of itself, or of a result whose stub tells what its call was given."""
+    """Generations whose edits quote one of them: of itself, or of a result whose stub tells what its call was given.
+
+    Also those that cannot be read: what is in them is not known, and no other call would ever delete it.
+    """
     calls = {call.id for seq in seqs for _, call in cache.log[seq].calls}
     touching = {*seqs, *(m.seq for m in cache.log if _answers(m, calls))}
     found = []
     for number in meta.generations:
-        record = await cache.store.half(cache.key, number)
+        record = None
+        with suppress(StoreFault):
+            record = await cache.store.half(cache.key, number)
         if record is None or any(edit.seq in touching for edit in record.edits):
             found.append(number)
     return found

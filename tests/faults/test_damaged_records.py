@@ -99,6 +99,25 @@ async def test_a_generation_which_another_one_can_replace(
     assert (await opened(client).view()).generation == 1
 
 
+@pytest.mark.parametrize("garbage", [*GARBAGE[:3], b"{}\n{}"])
+@pytest.mark.parametrize("back", [False, True])
+async def test_a_generation_that_cannot_be_read_goes_with_what_is_redacted(
+    redis: Redis, client: CompactionClient, garbage: bytes, back: bool
+) -> None:
+    """It may quote that; nor may it be in the way of every redact there is."""
+    session = await compacted(client)
+    await command(redis, "SET", session.key.key("gen:2"), garbage)
+    if back:
+        await opened(client).rollback(generation=1, force=True)
+    last = (await session.place()).length - 1  # type: ignore[union-attr]
+
+    assert await opened(client).redact(last, reason="asked") == (last,)
+
+    assert [one.number for one in await session.generations()] == [1]  # which covers nothing of it
+    assert SECRET.encode() not in await everything(redis, "-")
+    assert (await opened(client).view()).generation == 1
+
+
 async def test_what_no_view_reads_of_a_generation(redis: Redis, client: CompactionClient) -> None:
     """The host is shown what it was shown; a job and who asks for all of it are told, and another generation helps."""
     session = await compacted(client)
