@@ -43,8 +43,8 @@ class Redacting(Handle):
 
         A message keeps its seq, role, origin and id, and which calls it makes and answers, under the names of their
         functions; arguments become empty and texts `[redacted]`, and reasoning, media and other fields go. So it is in
-        every view. All that may quote it goes too: generations that cover it or shorten what quotes it, all paid chunks,
-        a request's note and focus with the generations that were told one since, and their events. In force is then the
+        every view. All that may quote it goes too: generations that cover it, shorten what quotes it or cannot be
+        read, all paid chunks, a request's note and focus with the generations that were told one since, and their events. In force is then the
         newest generation left, down to the transcript; a compaction may become due. A running job is superseded, and
         what it still pays for is not kept.
 

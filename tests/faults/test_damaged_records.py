@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from offturn import Compacted, CompactionClient, Conflict, Failed, Session, StoreFault
+from offturn import Compacted, CompactionClient, Conflict, Failed, Session, StoreFault, StoreUnavailable
 from offturn.config import ANY_WINDOW
 from offturn.store.entries import dumps
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
-from tests.integration.host import human, says, turns
+from tests.integration.host import human, says, texts, turns
 from tests.integration.keyspace import everything
 
 FORMAT = "openai-chat"
@@ -186,15 +186,46 @@ async def test_what_no_view_reads_of_a_generation(redis: Redis, client: Compacti
         before = await host.view()
     await opened(client).request()
     assert await client.run_due(summarizer=FakeSummarizer()) == [Failed(kind="StoreFault")]
-    for look in (Session.generations, lambda host: host.explain(0)):
-        with pytest.raises(StoreFault, match=r"generation 2 of session 's' cannot be read.* rollback") as told:
-            await look(opened(client))
-        assert SECRET not in str(told.value)
+    with pytest.raises(StoreFault, match=r"generation 2 of session 's' cannot be read.* rollback") as told:
+        await opened(client).explain(0)
+    assert SECRET not in str(told.value)
+    listed = await opened(client).generations()
+    assert [(one.number, one.audit is None) for one in listed] == [(1, False), (2, True)]
 
     await opened(client).rollback(generation=1, force=True)
+    assert {fate.generation for fate in await opened(client).explain(0)} == {1}
     await opened(client).request()
     [outcome] = await client.run_due(summarizer=FakeSummarizer())
     assert isinstance(outcome, Compacted)
+
+
+@pytest.mark.parametrize("offline", [False, True])
+async def test_a_view_that_gives_way_is_made_without_it(
+    redis: Redis, client: CompactionClient, monkeypatch: pytest.MonkeyPatch, offline: bool
+) -> None:
+    """From the transcript, for that call: nothing is committed, so nothing that the damaged one says is lost by it."""
+    session = await compacted(client)
+    await spoil(redis, session, 2, "rest")
+    host = opened(client)
+    await host.record(turns(FORMAT, 24, size=1_500, start=40))
+    if offline:
+        for number in (0, 2):
+            await host.view(generation=number, window=ANY_WINDOW)
+
+        async def away(*_: Any, **__: Any) -> Any:
+            raise StoreUnavailable("the store does not answer")
+
+        monkeypatch.setattr(SessionStore, "sync", away)
+
+    view = await host.view()
+
+    assert view.kind == "emergency"
+    assert view.tokens <= view.limit
+    assert [one for one in view.warnings if "generation 2 is damaged" in one and "rollback(generation=" in one]
+    assert "Please look into module 3." in texts(view.messages)  # a human's words, which are in the summary
+    if not offline:
+        assert (await host.status()).current == 2
+        assert await host.view(hold=1.0)
 
 
 async def test_a_job_fails_with_that_kind_and_others_go_on(redis: Redis, client: CompactionClient) -> None:
