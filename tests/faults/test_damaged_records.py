@@ -14,7 +14,7 @@ from offturn.config import ANY_WINDOW
 from offturn.store.entries import dumps
 from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
-from tests.integration.host import human, says, texts, turns
+from tests.integration.host import assert_sendable, human, says, texts, turns
 from tests.integration.keyspace import everything
 
 FORMAT = "openai-chat"
@@ -225,7 +225,7 @@ async def test_a_view_that_gives_way_is_made_without_it(
     assert "Please look into module 3." in texts(view.messages)  # a human's words, which are in the summary
     if not offline:
         assert (await host.status()).current == 2
-        assert await host.view(hold=1.0)
+        assert_sendable(await host.view(hold=1.0))
 
 
 async def test_a_job_fails_with_that_kind_and_others_go_on(redis: Redis, client: CompactionClient) -> None:
