@@ -260,9 +260,15 @@ class Cache:
         return known
 
     async def records(self) -> dict[int, Compaction]:
-        """The whole records of the generations kept, by number."""
-        found = [(number, await self.find(number)) for number in (self.meta.generations if self.meta else ())]
-        return {number: self.whole(record) for number, record in found if record}
+        """The whole records of the generations kept, by number; without those that are damaged."""
+        found = {}
+        for number in self.meta.generations if self.meta else ():
+            try:
+                if record := await self.find(number):
+                    found[number] = self.whole(record)
+            except StoreFault:
+                await self.refresh()  # raises where more than the generation is damaged
+        return found
 
     def whole(self, record: ViewRecord) -> Compaction:
         """The record with what a view does not read, in the place of what was kept of it. Raises StoreFault."""

@@ -73,7 +73,7 @@ class Generation:
     """One kept generation. `covered`: seq ranges its summary accounts for; `in_force`: the view shows it.
 
     `replaces`: what was current at its commit. `economics`: what it cost and saves. `audit`: what became of the facts it
-    covers, of a generation made in an emergency computed when it is asked for; None where its record is not known. `tokens_after`: estimate of its view's messages, uncalibrated. `at`: ms
+    covers, of a generation made in an emergency computed when it is asked for; None where its record is lost or damaged. `tokens_after`: estimate of its view's messages, uncalibrated. `at`: ms
     of the server's clock.
     """
 

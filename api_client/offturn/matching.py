@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from offturn.cache import Cache
 from offturn.entries import Ids, check_ids, whole_list
 from offturn.errors import Conflict, Refused
+from offturn.store.errors import StoreFault
 from offturn_engine.compaction import NOTHING
 from offturn_engine.formats import plain
 from offturn_engine.match import (
@@ -127,7 +128,7 @@ async def _looks(cache: Cache, transcript: Shape, lead: int) -> AsyncIterator[_L
     for number in sorted(cache.meta.generations, reverse=True) if cache.meta else ():
         try:
             record = await cache.generation(number)
-        except Refused:  # forgotten between two reads
+        except (Refused, StoreFault):  # forgotten between two reads; or damaged, then no list is known by it
             continue
         yield _Look(view_shape(path, forms, record, cache.fmt), record.covered)
     for record in (NOTHING, *reversed(cache.passing)):

@@ -16,6 +16,7 @@ from offturn.handle import Handle
 from offturn.links import Links
 from offturn.paths import Move, Ref, amended, phase_ends, place, up_to
 from offturn.room import no_room
+from offturn.store.errors import StoreFault
 from offturn.store.replies import (
     ConfigureReply,
     Gone,
@@ -32,6 +33,7 @@ from offturn.written import configured, moved
 from offturn_config.keys import SessionKey
 from offturn_config.policy import Policy
 from offturn_config.presets import load
+from offturn_engine.compaction import PhaseEnd
 from offturn_engine.messages import RawMessage
 
 TRIES = 5
@@ -90,13 +92,14 @@ class Moving(Handle):
     async def fork(self, new_id: str, *, at: Ref | None = None) -> Self:
         """A new session with a copy of the path, up to and with `at`; both go on on their own.
 
-        It has the same settings, ids and pins, and its phases end where they did. Generations are not copied: a long copy is
+        It has the same settings, ids and pins, and its phases end where they did, except those that only a damaged
+        generation tells of. Generations are not copied: a long copy is
         due for a compaction at once. Nor is what was requested, by `phase_done` either: who asked for that waits for it here.
         Raises Refused where `new_id` holds messages already, or nothing is recorded here.
         """
         key = SessionKey(self.key.tenant, new_id)
         async with self._open(fresh=True) as (links, cache):
-            current = cache.whole(await cache.pointed("current"))  # first: where it is lost, the session is read anew
+            told = await _ends_told(cache)  # first: where its generation is lost, the session is read anew
             meta = cache.live
             stop = None if at is None else place(cache, at) + 1
             old = SessionConfig.from_json(meta.config)
@@ -104,7 +107,7 @@ class Moving(Handle):
             entries = [
                 entry_of(message, i) for message, i in zip(cache.path[:stop], cache.path_ids[:stop], strict=True)
             ]
-            phases = phase_ends(cache, current, stop)
+            phases = phase_ends(cache, told, stop)
             there = await links.store.sync(key, incarnation=0, length=0, chain="", limit_entries=0)
             if there.meta is not None:
                 raise Refused(f"session {key.session!r} exists: fork to another id")
@@ -261,6 +264,15 @@ class Moving(Handle):
         cache.stale = True
         if reply.ring:
             await links.ring(self.key, reply.request_no)
+
+
+async def _ends_told(cache: Cache) -> tuple[PhaseEnd, ...]:
+    """The ends of phases that the current generation tells of; none where it is damaged: a fork is the way out of that."""
+    try:
+        return cache.whole(await cache.pointed("current")).phases
+    except StoreFault:
+        await cache.refresh()  # raises where more than the generation is damaged
+        return ()
 
 
 def _check_count(name: str, count: object) -> None:

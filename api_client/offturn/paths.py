@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -12,10 +13,10 @@ from offturn.cache import Cache
 from offturn.config import SessionConfig
 from offturn.entries import OriginRule, Prepared, prepare
 from offturn.errors import Refused
-from offturn.store.errors import readable
+from offturn.store.errors import StoreFault, readable
 from offturn.store.replies import NewEntry
 from offturn_config.errors import InvalidSetting
-from offturn_engine.compaction import Compaction, PhaseEnd
+from offturn_engine.compaction import PhaseEnd
 from offturn_engine.groups import pair
 from offturn_engine.handles import parse_handle
 from offturn_engine.invariants import Shown, violations
@@ -118,16 +119,16 @@ def amended(cache: Cache, ref: Ref, raw: Any, rule: OriginRule) -> tuple[list[Me
     return messages, made
 
 
-def phase_ends(cache: Cache, record: Compaction, stop: int | None) -> tuple[PhaseEnd, ...]:
-    """The ends of phases in the path up to there, each at its index: those that the record tells of, and later ones.
+def phase_ends(cache: Cache, told: tuple[PhaseEnd, ...], stop: int | None) -> tuple[PhaseEnd, ...]:
+    """The ends of phases in the path up to there, each at its index: those that a generation has told, and later ones.
 
     Raises StoreFault.
     """
     with readable(f"session {cache.key.session!r}: the ends of its phases"):
         later = cache.live.phase_ends
-    told = {end.seq: end.note for end in ended(cache.path, record.phases, later)}
+    notes = {end.seq: end.note for end in ended(cache.path, told, later)}
     path = enumerate(cache.path[:stop])
-    return tuple(PhaseEnd(seq=i, note=told[message.seq]) for i, message in path if message.seq in told)
+    return tuple(PhaseEnd(seq=i, note=notes[message.seq]) for i, message in path if message.seq in notes)
 
 
 def _handed_over(cache: Cache, entries: Sequence[NewEntry], instead: Mapping[int, int]) -> str | None:
@@ -149,17 +150,21 @@ def _open_calls(messages: list[Message]) -> Mapping[str, int]:
 
 
 async def _judged(cache: Cache, messages: list[Message], path: Ranges, number: int) -> tuple[list[int], int]:
-    """As the store will choose: this one, else what it replaced, if it covers only the path and keeps every promise."""
+    """As the store will choose: this one, else what it replaced, if it covers only the path and keeps every promise.
+
+    Of one that cannot be read nobody knows whether it does.
+    """
     unfit: list[int] = []
     known = cache.live.generations
     while number in known:
         if inside(known[number].covered, path):
-            record = await cache.find(number)
-            if record is None:  # lost: the session was mended, so the store will ask for another look
-                break
-            rendering = render(messages, record, cache.fmt)
-            if not violations(Shown(messages, cache.whole(record), rendering, cache.fmt)):
-                return unfit, rendering.tokens
+            with suppress(StoreFault):
+                record = await cache.find(number)
+                if record is None:  # lost: the session was mended, so the store will ask for another look
+                    break
+                rendering = render(messages, record, cache.fmt)
+                if not violations(Shown(messages, cache.whole(record), rendering, cache.fmt)):
+                    return unfit, rendering.tokens
             unfit.append(number)
         number = known[number].replaces
     return unfit, 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from secrets import token_hex
 
 from offturn.cache import Cache
@@ -42,8 +43,8 @@ class Redacting(Handle):
 
         A message keeps its seq, role, origin and id, and which calls it makes and answers, under the names of their
         functions; arguments become empty and texts `[redacted]`, and reasoning, media and other fields go. So it is in
-        every view. All that may quote it goes too: generations that cover it or shorten what quotes it, all paid chunks,
-        a request's note and focus with the generations that were told one since, and their events. In force is then the
+        every view. All that may quote it goes too: generations that cover it, shorten what quotes it or cannot be
+        read, all paid chunks, a request's note and focus with the generations that were told one since, and their events. In force is then the
         newest generation left, down to the transcript; a compaction may become due. A running job is superseded, and
         what it still pays for is not kept.
 
@@ -201,12 +202,17 @@ def _tombstones(cache: Cache, left: Sequence[Message], reason: str) -> tuple[lis
 
 
 async def _quoting(cache: Cache, meta: Meta, seqs: Sequence[int]) -> list[int]:
-    """Generations whose edits quote one of them: of itself, or of a result whose stub tells what its call was given."""
+    """Generations whose edits quote one of them: of itself, or of a result whose stub tells what its call was given.
+
+    Also those that cannot be read: what is in them is not known, and no other call would ever delete it.
+    """
     calls = {call.id for seq in seqs for _, call in cache.log[seq].calls}
     touching = {*seqs, *(m.seq for m in cache.log if _answers(m, calls))}
     found = []
     for number in meta.generations:
-        record = await cache.store.half(cache.key, number)
+        record = None
+        with suppress(StoreFault):
+            record = await cache.store.half(cache.key, number)
         if record is None or any(edit.seq in touching for edit in record.edits):
             found.append(number)
     return found

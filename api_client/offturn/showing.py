@@ -16,11 +16,12 @@ from offturn.framing import frame_of, keep_frame
 from offturn.remote import usable
 from offturn.request_options import provider_options, provider_warnings, sets_breakpoints
 from offturn.room import SERVER_FULL
-from offturn.store.errors import StoreFull
+from offturn.store.errors import StoreFault, StoreFull
+from offturn.store.records import OTHER_GENERATION
 from offturn.store.replies import Adopted, Committed, Meta
 from offturn.view import Options, View
 from offturn_engine.accept import accept
-from offturn_engine.compaction import Compaction, ViewRecord
+from offturn_engine.compaction import NOTHING, Compaction, ViewRecord
 from offturn_engine.draft import Candidate
 from offturn_engine.errors import CannotFit
 from offturn_engine.formats.base import Format
@@ -41,6 +42,10 @@ EMERGENCY_TRIES = 3
 NOTE_ROOM = max(estimate_text(note) for note in SYSTEM_NOTE.values())
 GAVE_WAY = "generation {} does not fit the window and gave way: pass window=offturn.ANY_WINDOW to see it as it is"
 BACK_GAVE_WAY = "generation {} was put back in force and does not fit the window: an emergency view took its place"
+DAMAGED = (
+    "generation {} is damaged and does not fit: for this call the transcript was shortened without it; "
+    f"{OTHER_GENERATION}"
+)
 SHADOW = (
     "adopt='never': what is in force does not fit and gave way for this call only; generations are made and not shown, "
     "configure(adopt='group') puts the newest in force"
@@ -131,21 +136,15 @@ async def show(cache: Cache, config: SessionConfig, options: Options, *, offline
             break
         cache.settled = False
         if not tries:
-            shown, path, rendering = await _passing(cache, cache.whole(shown), space, options)
+            gave_way += _damage(cache, shown)
+            shown, path, rendering = await _passing(cache, _readable(cache, shown) or NOTHING, space, options)
             if chosen is not None:
                 gave_way += (GAVE_WAY.format(chosen),)
             elif shadow:
                 gave_way += (SHADOW,)
             break
-        tries -= 1
-        try:
-            if not await _adopt(cache):
-                put_back = shown.number < max(cache.live.generations, default=0)
-                await _publish(cache, await _emergency(cache, space, options))
-                if put_back:
-                    gave_way = (BACK_GAVE_WAY.format(shown.number),)
-        except StoreFull:
-            tries, gave_way = 0, (SERVER_FULL,)
+        done, told = await _replaced(cache, shown, space, options)
+        tries, gave_way = tries - 1 if done else 0, told or gave_way
     if own:
         await keep_frame(cache, config, options)
     view = build(cache.meta, shown, rendering, space, options, cache.fmt)
@@ -280,6 +279,32 @@ async def _adopt(cache: Cache) -> bool:
     return isinstance(reply, Adopted)
 
 
+async def _replaced(cache: Cache, shown: ViewRecord, space: Room, options: Options) -> tuple[bool, tuple[str, ...]]:
+    """Another generation in force than this one, and what is said of that; False where nothing can be committed."""
+    try:
+        if await _adopt(cache):
+            return True, ()
+        if _readable(cache, shown) is None:  # committed without what it holds, that would be lost for good
+            return False, ()
+        put_back = shown.number < max(cache.live.generations, default=0)
+        await _publish(cache, await _emergency(cache, space, options))
+        return True, (BACK_GAVE_WAY.format(shown.number),) if put_back else ()
+    except StoreFull:
+        return False, (SERVER_FULL,)
+
+
+def _damage(cache: Cache, shown: ViewRecord) -> tuple[str, ...]:
+    return () if _readable(cache, shown) else (DAMAGED.format(shown.number),)
+
+
+def _readable(cache: Cache, record: ViewRecord) -> Compaction | None:
+    """The whole of it; None where what no view reads is damaged."""
+    try:
+        return cache.whole(record)
+    except StoreFault:
+        return None
+
+
 async def _passing(cache: Cache, base: Compaction, space: Room, options: Options) -> tuple[ViewRecord, Path, Rendering]:
     """A view that fits this call only: nothing is committed, the generation in force stays."""
     path = await path_to_shorten(cache, base)
@@ -292,7 +317,10 @@ async def _passing(cache: Cache, base: Compaction, space: Room, options: Options
 async def _relieve(cache: Cache, space: Room, options: Options) -> None:
     """At the hard level, with nothing coming: a provisional generation, if that makes the view smaller."""
     with suppress(CannotFit, Refused, StoreFull):  # then what is in force has to do, if it fits
-        before = render(await whole_path(cache), await cache.pointed("current"), cache.fmt).tokens
+        current = await cache.pointed("current")
+        if _readable(cache, current) is None:
+            return
+        before = render(await whole_path(cache), current, cache.fmt).tokens
         made = await _emergency(cache, space, options)
         if made.rendering.tokens < before:
             await _publish(cache, made)

@@ -228,7 +228,9 @@ def _tokens(held: Texts) -> Iterator[tuple[int, re.Match[str]]]:
     """Each match of a vendor's shape, and in which text."""
     for index, low, high in _unbroken(held):
         for match in _VENDOR.finditer(held.texts[index], low, high + _BEHIND):
-            if match.start() < high:  # what begins behind is cut off there, and has a turn of its own where it is long enough
+            if (
+                match.start() < high
+            ):  # what begins behind is cut off there, and has a turn of its own where it is long enough
                 yield index, match
 
 

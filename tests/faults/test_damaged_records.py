@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from offturn import Compacted, CompactionClient, Conflict, Failed, Session, StoreFault
+from offturn import Compacted, CompactionClient, Conflict, Failed, Session, StoreFault, StoreUnavailable
+from offturn.config import ANY_WINDOW
 from offturn.store.entries import dumps
+from offturn.store.sessions import SessionStore
 from offturn.testing import FakeSummarizer
-from tests.integration.host import human, turns
+from tests.integration.host import assert_sendable, human, says, texts, turns
 from tests.integration.keyspace import everything
 
 FORMAT = "openai-chat"
@@ -99,13 +101,83 @@ async def test_a_generation_which_another_one_can_replace(
     assert (await opened(client).view()).generation == 1
 
 
+@pytest.mark.parametrize("garbage", [*GARBAGE[:3], b"{}\n{}"])
+@pytest.mark.parametrize("back", [False, True])
+async def test_a_generation_that_cannot_be_read_goes_with_what_is_redacted(
+    redis: Redis, client: CompactionClient, garbage: bytes, back: bool
+) -> None:
+    """It may quote that; nor may it be in the way of every redact there is."""
+    session = await compacted(client)
+    await command(redis, "SET", session.key.key("gen:2"), garbage)
+    if back:
+        await opened(client).rollback(generation=1, force=True)
+    last = (await session.place()).length - 1  # type: ignore[union-attr]
+
+    assert await opened(client).redact(last, reason="asked") == (last,)
+
+    assert [one.number for one in await session.generations()] == [1]  # which covers nothing of it
+    assert SECRET.encode() not in await everything(redis, "-")
+    assert (await opened(client).view()).generation == 1
+
+
+async def spoil(redis: Redis, session: Session, number: int, part: str) -> None:
+    """part: `rest` is what no view reads of a generation, `view` what it does."""
+    header, _, record = (await command(redis, "GET", session.key.key(f"gen:{number}"))).partition(b"\n")
+    spoilt = dumps(json.loads(record) | {part: SECRET})
+    await command(redis, "SET", session.key.key(f"gen:{number}"), header + b"\n" + spoilt)
+
+
+@pytest.mark.parametrize("part", ["rest", "view"])
+async def test_a_fork_goes_on_without_the_ends_of_phases_in_it(
+    redis: Redis, client: CompactionClient, part: str
+) -> None:
+    session = opened(client)
+    await session.record(turns(FORMAT, 20, size=1_500))
+    await session.phase_done("The first part is done.")
+    assert isinstance((await client.run_due(summarizer=FakeSummarizer()))[0], Compacted)
+    await session.record(turns(FORMAT, 1, start=20))
+    await session.phase_done("The second part is done.")
+    await spoil(redis, session, 1, part)
+
+    copy = await opened(client).fork("copy")
+
+    meta = await SessionStore(redis).meta(copy.key)
+    assert meta is not None
+    assert [(end.seq, end.note) for end in meta.phase_ends] == [(83, "The second part is done.")]
+    assert list((await copy.view(window=ANY_WINDOW)).messages) == turns(FORMAT, 21, size=1_500)[:80] + turns(
+        FORMAT, 1, start=20
+    )
+
+
+@pytest.mark.parametrize("part", ["rest", "view"])
+@pytest.mark.parametrize("how", ["rewind", "amend", "mirror"])
+async def test_a_path_that_moves_leaves_it(redis: Redis, client: CompactionClient, part: str, how: str) -> None:
+    """Nobody can tell whether its promises hold on another path; what it replaced is in force then."""
+    session = await compacted(client)
+    sent = turns(FORMAT, 20, size=1_500) + turns(FORMAT, 20, size=1_500, start=20)
+    await spoil(redis, session, 2, part)
+    host = opened(client)
+
+    if how == "rewind":
+        assert await host.rewind(turns=1) == sent[-4:]
+    elif how == "amend":
+        await host.amend(len(sent) - 1, says("Another answer."))
+    else:
+        await host.view(generation=1, window=ANY_WINDOW)  # a list may take off the path what its handle has seen
+        await host.mirror([*sent[:-1], says("Another answer.")], window=ANY_WINDOW)
+
+    assert (await host.status()).generation == 1
+    assert (await opened(client).view(window=ANY_WINDOW)).generation == 1
+    await opened(client).request()
+    [outcome] = await client.run_due(summarizer=FakeSummarizer())
+    assert isinstance(outcome, Compacted)
+
+
 async def test_what_no_view_reads_of_a_generation(redis: Redis, client: CompactionClient) -> None:
     """The host is shown what it was shown; a job and who asks for all of it are told, and another generation helps."""
     session = await compacted(client)
     before = await session.view()
-    header, _, record = (await command(redis, "GET", session.key.key("gen:2"))).partition(b"\n")
-    spoilt = dumps(json.loads(record) | {"rest": SECRET})
-    await command(redis, "SET", session.key.key("gen:2"), header + b"\n" + spoilt)
+    await spoil(redis, session, 2, "rest")
 
     for host in (session, opened(client)):
         assert (await host.view()).messages == before.messages
@@ -114,15 +186,46 @@ async def test_what_no_view_reads_of_a_generation(redis: Redis, client: Compacti
         before = await host.view()
     await opened(client).request()
     assert await client.run_due(summarizer=FakeSummarizer()) == [Failed(kind="StoreFault")]
-    for look in (Session.generations, lambda host: host.explain(0)):
-        with pytest.raises(StoreFault, match=r"generation 2 of session 's' cannot be read.* rollback") as told:
-            await look(opened(client))
-        assert SECRET not in str(told.value)
+    with pytest.raises(StoreFault, match=r"generation 2 of session 's' cannot be read.* rollback") as told:
+        await opened(client).explain(0)
+    assert SECRET not in str(told.value)
+    listed = await opened(client).generations()
+    assert [(one.number, one.audit is None) for one in listed] == [(1, False), (2, True)]
 
     await opened(client).rollback(generation=1, force=True)
+    assert {fate.generation for fate in await opened(client).explain(0)} == {1}
     await opened(client).request()
     [outcome] = await client.run_due(summarizer=FakeSummarizer())
     assert isinstance(outcome, Compacted)
+
+
+@pytest.mark.parametrize("offline", [False, True])
+async def test_a_view_that_gives_way_is_made_without_it(
+    redis: Redis, client: CompactionClient, monkeypatch: pytest.MonkeyPatch, offline: bool
+) -> None:
+    """From the transcript, for that call: nothing is committed, so nothing that the damaged one says is lost by it."""
+    session = await compacted(client)
+    await spoil(redis, session, 2, "rest")
+    host = opened(client)
+    await host.record(turns(FORMAT, 24, size=1_500, start=40))
+    if offline:
+        for number in (0, 2):
+            await host.view(generation=number, window=ANY_WINDOW)
+
+        async def away(*_: Any, **__: Any) -> Any:
+            raise StoreUnavailable("the store does not answer")
+
+        monkeypatch.setattr(SessionStore, "sync", away)
+
+    view = await host.view()
+
+    assert view.kind == "emergency"
+    assert view.tokens <= view.limit
+    assert [one for one in view.warnings if "generation 2 is damaged" in one and "rollback(generation=" in one]
+    assert "Please look into module 3." in texts(view.messages)  # a human's words, which are in the summary
+    if not offline:
+        assert (await host.status()).current == 2
+        assert_sendable(await host.view(hold=1.0))
 
 
 async def test_a_job_fails_with_that_kind_and_others_go_on(redis: Redis, client: CompactionClient) -> None:
