@@ -8,6 +8,7 @@ import shutil
 import signal
 import ssl
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -174,3 +175,58 @@ async def test_a_certificate_that_is_not_trusted_is_not_waited_for(tmp_path: Pat
         with pytest.raises(InvalidSetting, match="certificate is not trusted"):
             async with open_servers(settings(f"rediss://127.0.0.1:{port}/0")):
                 pass
+
+
+@asynccontextmanager
+async def silent(seen: Callable[[str], None], name: str) -> AsyncIterator[str]:
+    """The URL of a server that never answers. It tells when it is looked at, and when the look has ended."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen(f"{name} looked at")
+        while await reader.read(1000):
+            pass
+        seen(f"{name} given up")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        yield f"redis://127.0.0.1:{listening.sockets[0].getsockname()[1]}/0"
+
+
+async def test_a_signal_during_the_first_look_stops_it() -> None:
+    seen = list[str]()
+    async with silent(seen.append, "store") as url:
+        environment = {**os.environ, "OFFTURN_STORE_URL": url, "OFFTURN_HEALTH_PORT": "0", "OFFTURN_LOG_FORMAT": "json"}
+        worker = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "offturn_worker", "--summarizer", "extractive"),
+            env=environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        await until(lambda: seen)
+        worker.send_signal(signal.SIGTERM)
+        told, _ = await worker.communicate()
+    assert worker.returncode == 0, told
+    assert b'"event":"stopped"' in told
+    assert b"server_awaited" not in told
+
+
+async def test_both_servers_are_looked_at_at_once() -> None:
+    seen = list[str]()
+    async with silent(seen.append, "store") as store, silent(seen.append, "queue") as queue:
+        async with open_servers(settings(store, queue_url=queue)) as servers:
+            assert list(servers.away) == ["store", "queue"]
+        await until(lambda: len(seen) == 4)
+    assert sorted(seen[:2]) == ["queue looked at", "store looked at"]
+
+
+async def test_what_is_wrong_with_the_queue_is_told_while_the_store_is_away(server: Server, tmp_path: Path) -> None:
+    queue = Server(tmp_path / "queue")
+    queue.kill()
+    try:
+        values = settings(server.url, queue_url=queue.url, health_port=free_port())
+        async with waiting(values, Compaction()) as (worker, _):
+            queue.restart("--requirepass", "hunter2")
+            with pytest.raises(InvalidSetting, match=r"OFFTURN_QUEUE_URL = .*: the server refused the user"):
+                await worker
+    finally:
+        queue.close()

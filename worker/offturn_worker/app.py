@@ -46,7 +46,7 @@ from offturn_worker.pausing import KnownPauses, unless_paused
 from offturn_worker.poller import Poller
 from offturn_worker.process import kept
 from offturn_worker.pulse import Pulse
-from offturn_worker.server import Named, arrived
+from offturn_worker.server import Named, arrived, outages
 from offturn_worker.shutdown import stop_on_signal
 from offturn_worker.summarizers import endpoints, load
 from offturn_worker.sweep import Sweep
@@ -69,10 +69,14 @@ class Running:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """The clients of store and queue; often one and the same. `away`: by name, which did not answer at first, and why."""
+    """The clients of store and queue; often one and the same. `away`: by name, which did not answer at first, and why.
+
+    stop: set by the first signal, which may come while they are looked at.
+    """
 
     store: Redis
     queue: Redis
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
     away: dict[str, tuple[Named, Exception]] = field(default_factory=dict)
 
     @property
@@ -130,7 +134,8 @@ async def serve(
 
     later: called in a thread after the first look at the queue, for what a start need not wait for.
     """
-    pulse, store, metrics = Pulse("poll", "sweep"), SessionStore(servers.store), metrics or Metrics()
+    stop, store, metrics = servers.stop, SessionStore(servers.store), metrics or Metrics()
+    pulse = Pulse("poll", "sweep")
     watch = Watch(servers.named, lease_ms=settings.lease_ms, met=metrics.met)
     wake = Wake(servers.queue, rung=metrics.heard)
     pauses = KnownPauses(Pauses(servers.store).every)
@@ -148,7 +153,7 @@ async def serve(
     )
     walk = Walk(archive, Tenants(servers.store), keeper, after=settings.archive_after)
     workers = Workers(servers.store)
-    with unhandled_logged(), stop_on_signal() as stop:
+    with unhandled_logged():
         beat = partial(pulse.beat, "poll")
         poller = Poller(servers.queue, job, settings, watch=watch, wake=wake, beat=beat, stopping=stop.is_set)
         metrics.limit.set(settings.max_jobs)
@@ -158,7 +163,7 @@ async def serve(
         health = Health(pulse, servers.each, stop.is_set, metrics, fleet)
         heartbeat = Heartbeat(workers, settings, stop)
         async with health.served(settings.health_host, settings.health_port) as port:
-            if servers.away and not await _arrived(servers, settings, watch, pulse, stop):
+            if stop.is_set() or (servers.away and not await _arrived(servers, settings, watch, pulse)):
                 log.info("stopped", worker=settings.worker_id, cancelled=0)
                 return
             with suppress(OffturnError):  # a store that is lost already is waited for all the same
@@ -177,8 +182,12 @@ async def serve(
 
 @asynccontextmanager
 async def open_servers(settings: WorkerSettings) -> AsyncIterator[Servers]:
-    """Clients of the servers, closed after the block; those that do not answer are noted. Raises InvalidSetting."""
+    """Clients of the servers, closed after the block; those that do not answer are noted. Raises InvalidSetting.
+
+    Signals are handled from here on: a server that is silent keeps the first look for a while.
+    """
     async with AsyncExitStack() as stack:
+        stop = stack.enter_context(stop_on_signal())
 
         async def opened(url: str, setting: str, *, holds_queue: bool) -> Named:
             redis = await open_redis(url, timeout=settings.timeout, setting=setting)
@@ -188,15 +197,31 @@ async def open_servers(settings: WorkerSettings) -> AsyncIterator[Servers]:
         apart = settings.queue_url if settings.queue_url != settings.store_url else None
         store = await opened(settings.store_url, "OFFTURN_STORE_URL", holds_queue=not apart)
         queue = await opened(apart, "OFFTURN_QUEUE_URL", holds_queue=True) if apart else store
-        servers = Servers(store=store.redis, queue=queue.redis)
-        for name, server in ({"store": store, "queue": queue} if apart else {"queue": store}).items():
-            if (error := await server.outage(min(FIRST_LOOK_SECONDS, settings.timeout))) is not None:
-                server.tell(error)
-                servers.away[name] = server, error
+        servers = Servers(store=store.redis, queue=queue.redis, stop=stop)
+        named = {"store": store, "queue": queue} if apart else {"queue": store}
+
+        async def look() -> None:
+            for name, error in (await outages(named, min(FIRST_LOOK_SECONDS, settings.timeout))).items():
+                named[name].tell(error)
+                servers.away[name] = named[name], error
+
+        await _done(look(), stop)
         yield servers
 
 
-async def _arrived(servers: Servers, settings: WorkerSettings, watch: Watch, pulse: Pulse, stop: asyncio.Event) -> bool:
+async def _done(work: Coroutine[None, None, None], stop: asyncio.Event) -> bool:
+    """Is it done before the worker is asked to stop? Raises what the work raises."""
+    working, asked = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((working, asked), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+        return working.done()
+    finally:
+        await stop_tasks(working, asked)
+
+
+async def _arrived(servers: Servers, settings: WorkerSettings, watch: Watch, pulse: Pulse) -> bool:
     """Wait for the servers that were away: alive and not ready. False: asked to stop before they came.
 
     Other workers may have lived through the outage, so that jobs start one lease after it. Raises InvalidSetting.
@@ -209,15 +234,7 @@ async def _arrived(servers: Servers, settings: WorkerSettings, watch: Watch, pul
     for name, (_, error) in servers.away.items():
         watch.meet(name, error)
     named = {name: server for name, (server, _) in servers.away.items()}
-    waiting = asyncio.create_task(arrived(named, seconds=settings.timeout, looking=looking))
-    asked = asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait((waiting, asked), return_when=asyncio.FIRST_COMPLETED)
-        if waiting.done():
-            waiting.result()
-        return waiting.done()
-    finally:
-        await stop_tasks(waiting, asked)
+    return await _done(arrived(named, seconds=settings.timeout, looking=looking), servers.stop)
 
 
 @asynccontextmanager

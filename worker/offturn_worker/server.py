@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 from redis.exceptions import AuthenticationError, AuthorizationError, RedisError, ResponseError
 
 from offturn.connect import open_redis
+from offturn.stopping import stop as stop_tasks
 from offturn_config.errors import InvalidSetting
 from offturn_config.urls import redacted
 from offturn_worker.outage import is_outage
@@ -61,13 +62,22 @@ class Named:
         )
 
 
+async def outages(servers: Mapping[str, Named], seconds: float) -> dict[str, Exception]:
+    """Those that are away, and why. All are looked at at once, so that it lasts `seconds` at most. Raises InvalidSetting."""
+    looks = [asyncio.create_task(server.outage(seconds)) for server in servers.values()]
+    try:
+        found = await asyncio.gather(*looks)
+    finally:
+        await stop_tasks(*looks)
+    return {name: error for name, error in zip(servers, found, strict=True) if error is not None}
+
+
 async def arrived(servers: Mapping[str, Named], *, seconds: float, looking: Callable[[], None]) -> None:
     """Until each of them has answered. `looking` is called at every look. Raises InvalidSetting as they do."""
-    for server in servers.values():
+    looking()
+    while servers := {name: servers[name] for name in await outages(servers, seconds)}:
+        await asyncio.sleep(LOOK_SECONDS)
         looking()
-        while await server.outage(seconds) is not None:
-            await asyncio.sleep(LOOK_SECONDS)
-            looking()
 
 
 async def connect(url: str, *, seconds: float, setting: str) -> Redis:

@@ -24,14 +24,30 @@ File = Annotated[
 ]
 FormatName = Annotated[str | None, typer.Option("--format", help=f"{', '.join(NAMES)}; else detected.")]
 
+MAGIC = 64  # bytes that show a file of another kind
+
 
 def conversations_of(file: Path, format_name: str | None) -> list[Conversation]:
     """What the file holds. Raises InvalidSetting where it cannot be read, UnreadableFile where it is no transcript."""
     try:
         with _on_disk(file) as path:
-            return _read(path, format_name)
+            return _exported(path, file) if format_name is None and _is_export(path) else _read(path, format_name)
     except OSError as error:
         raise InvalidSetting(f"FILE {str(file)!r}: {error.strerror or error}") from None
+
+
+def _is_export(path: Path) -> bool:
+    if path.is_dir():
+        return False
+    with path.open("rb") as opened:
+        return session_export.MAGIC.match(opened.read(session_export.HEAD)) is not None
+
+
+def _exported(path: Path, file: Path) -> list[Conversation]:
+    try:
+        return session_export.conversations(_lines(path))
+    except UnreadableFile as error:  # of a folder of exports, it tells which
+        raise UnreadableFile(f"FILE {str(file)!r}: {error}") from None
 
 
 def _read(path: Path, format_name: str | None) -> list[Conversation]:
@@ -41,9 +57,7 @@ def _read(path: Path, format_name: str | None) -> list[Conversation]:
             raise InvalidSetting(f"FILE {str(path)!r}: is a folder without events of OpenHands: name a file in it")
         return read(openhands_folder.lines(events), format=format_name)
     with path.open("rb") as opened:
-        head = opened.read(session_export.HEAD)
-    if session_export.MAGIC.match(head) and format_name is None:
-        return session_export.conversations(_lines(path))
+        head = opened.read(MAGIC)
     if head.startswith(inspect_eval.MAGIC):
         return read(inspect_eval.lines(path), format=format_name)
     if not head.startswith(opencode_db.MAGIC):
