@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -15,12 +16,13 @@ from urllib.parse import urlencode
 
 import pytest
 
+from offturn_http.page.beside import CHANGED
 from offturn_worker.demo.recorded import FOLDER
 from tests.page.conftest import Page as Site
 from tests.page.stage import ATTACK, DEMO, HOSTILE, PARKED, REWOUND
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -70,10 +72,23 @@ def chromium() -> Iterator[Browser]:
     playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: `make browser` adds it")
     if CHROMIUM is None:
         pytest.skip("needs Chromium (Debian's package chromium)")
+    playwright.expect.set_options(timeout=LONG)
     with playwright.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
         browser.close()
+
+
+def see(seen: Locator) -> Any:
+    """What is on the page, or comes onto it. What the page before has too needs `arrive` first: a click waits for no page."""
+    from playwright.sync_api import expect
+
+    return expect(seen)
+
+
+def arrive(page: Page, path: str, **query: object) -> None:
+    """Wait until the page of this address is there, whole. Of the page before the address has to differ."""
+    page.wait_for_url(f"**{at(path, **query)}")
 
 
 @contextmanager
@@ -88,7 +103,7 @@ def opened(chromium: Browser, site: Site, key: str = "operator", **options: Any)
     page.goto(VIEWS["session"])
     page.get_by_label("API key").fill(site.keys[key])
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"**{VIEWS['session']}")
+    arrive(page, "/session", id=DEMO)
     yield page
     context.close()
     assert troubles == []
@@ -154,66 +169,89 @@ def test_axe_finds_nothing(chromium: Browser, page: Site, axe: str, width: int, 
 def test_every_view_is_reached_by_clicks(chromium: Browser, page: Site) -> None:
     with opened(chromium, page) as browser:
         browser.get_by_role("link", name="offturn").click()
+        arrive(browser, "/")
         browser.get_by_role("link", name=DEMO).click()
-        assert browser.get_by_role("heading", level=1).inner_text() == DEMO
-        assert browser.locator("svg.chart.large circle").count() == 6
+        arrive(browser, "/session", id=DEMO)
+        see(browser.get_by_role("heading", level=1)).to_have_text(DEMO)
+        see(browser.locator("svg.chart.large circle")).to_have_count(6)
         browser.get_by_text("As a table").click()
-        assert browser.get_by_role("region", name="Steps", exact=True).get_by_role("row").count() == 7
+        see(browser.get_by_role("region", name="Steps", exact=True).get_by_role("row")).to_have_count(7)
         browser.get_by_text("Audit: ").first.click()
-        assert browser.get_by_role("region", name="Audit of generation 6").is_visible()
+        see(browser.get_by_role("region", name="Audit of generation 6")).to_be_visible()
 
         browser.locator("#became ~ ul").get_by_role("link", name="summarised").click()
-        entry = browser.locator("details.entry").first
-        entry.locator("summary").click()
+        arrive(browser, "/session/compare", id=DEMO, left=0, right=6, only="summarised")
+        browser.locator("details.entry").first.locator("summary").click()
         browser.locator(".part h3 a").first.click()
-        assert browser.get_by_role("heading", level=1).inner_text().startswith("Message m")
+        browser.wait_for_url(f"**{at('/session/text', id=DEMO)}&handle=m*")
+        see(browser.get_by_role("heading", level=1)).to_have_text(re.compile("^Message m"))
         browser.get_by_role("link", name=DEMO).click()
+        arrive(browser, "/session", id=DEMO)
 
         browser.get_by_role("link", name="Generations side by side").click()
+        arrive(browser, "/session/compare", id=DEMO)
         browser.get_by_label("Before").select_option("2")
         browser.get_by_label("After").select_option("5")
         browser.get_by_role("button", name="Show").click()
-        assert browser.locator(".bar").all_inner_texts()[0].startswith("Gen 2")
+        arrive(browser, "/session/compare", id=DEMO, left=2, right=5)
+        see(browser.locator(".bar").first).to_have_text(re.compile(r"^\s*Gen 2"))
         browser.get_by_role("link", name="not the same in both").click()
-        assert browser.locator("details.entry").count() > 0
+        arrive(browser, "/session/compare", id=DEMO, left=2, right=5, only=CHANGED)
+        see(browser.locator("details.entry")).not_to_have_count(0)
         browser.get_by_role("link", name=DEMO).click()
+        arrive(browser, "/session", id=DEMO)
 
         browser.get_by_role("article", name="Generation 5").get_by_role("link", name="Summary").click()
-        assert browser.locator("ins.d-new").count() > 0
+        arrive(browser, "/session/summaries", id=DEMO, right=5)
+        see(browser.locator("ins.d-new")).not_to_have_count(0)
         browser.get_by_role("link", name="generation 5").click()
-        assert "[Summary" in browser.locator("pre.whole").inner_text()
+        arrive(browser, "/session/text", id=DEMO, generation=5)
+        see(browser.locator("pre.whole")).to_contain_text("[Summary")
 
         browser.get_by_role("link", name="Queue").click()
-        assert browser.get_by_role("link", name=PARKED).is_visible()
+        arrive(browser, "/queue")
+        see(browser.get_by_role("link", name=PARKED)).to_be_visible()
         browser.get_by_role("link", name="Policies").click()
+        arrive(browser, "/policies")
         browser.get_by_role("link", name="hermes", exact=True).click()
+        arrive(browser, "/policy", name="hermes")
         browser.get_by_label("Window in tokens").fill("50000")
         browser.get_by_role("button", name="Show").click()
-        assert "50,000 tokens" in browser.get_by_role("heading", level=2).first.inner_text()
+        arrive(browser, "/policy", name="hermes", window=50_000)
+        see(browser.get_by_role("heading", level=2).first).to_contain_text("50,000 tokens")
         browser.get_by_role("link", name="Try it").click()
-        assert browser.get_by_label("Policy", exact=True).input_value() == "hermes"
+        arrive(browser, "/try", policy="hermes")
+        see(browser.get_by_label("Policy", exact=True)).to_have_value("hermes")
         browser.get_by_role("button", name="Sign out").click()
-        assert browser.get_by_label("API key").is_visible()
+        arrive(browser, "/login")
+        see(browser.get_by_label("API key")).to_be_visible()
 
 
 def test_rolling_back_asks_first_and_rolling_forward_undoes_it(chromium: Browser, page: Site) -> None:
     with opened(chromium, page) as browser:
-        before = browser.locator(".tile b").all_inner_texts()
+        numbers, told = browser.locator(".tile b"), browser.get_by_role("status").first
+        before = numbers.all_inner_texts()
 
         browser.get_by_role("link", name="Roll back to 2").click()
+        arrive(browser, "/session/rollback", id=DEMO, generation=2)
         browser.get_by_role("link", name="Leave it as it is").click()
-        assert browser.locator(".tile b").all_inner_texts() == before
+        arrive(browser, "/session", id=DEMO)
+        see(numbers).to_have_text(before)
         browser.get_by_role("link", name="Roll back to 2").click()
+        arrive(browser, "/session/rollback", id=DEMO, generation=2)
         browser.get_by_label("Also above the ceiling").check()
         browser.get_by_role("button", name="Roll back").click()
-        assert browser.get_by_role("status").first.inner_text() == "Generation 2 is in force now."
-        assert browser.locator(".tile b").nth(3).inner_text() == "2"
+        arrive(browser, "/session", id=DEMO, done=2)
+        see(told).to_have_text("Generation 2 is in force now.")
+        see(numbers.nth(3)).to_have_text("2")
         browser.get_by_role("link", name="Roll forward to 6").click()
+        arrive(browser, "/session/rollback", id=DEMO, generation=6)
         if browser.get_by_label("Also above the ceiling").count():
             browser.get_by_label("Also above the ceiling").check()
         browser.get_by_role("button", name="Roll forward").click()
-        assert browser.get_by_role("status").first.inner_text() == "Generation 6 is in force now."
-        assert browser.locator(".tile b").all_inner_texts() == before
+        arrive(browser, "/session", id=DEMO, done=6)
+        see(told).to_have_text("Generation 6 is in force now.")
+        see(numbers).to_have_text(before)
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -223,15 +261,15 @@ def test_a_transcript_is_tried(chromium: Browser, page: Site, scripts: bool) -> 
         browser.get_by_label("Upload a transcript").set_input_files(str(FOLDER / "messages.jsonl"))
         browser.get_by_label("Policy", exact=True).select_option("hermes")
         browser.get_by_role("button", name="Show the view").click()
-        assert browser.get_by_role("heading", name="hermes: compacted").is_visible()
-        assert browser.get_by_label("Policy", exact=True).input_value() == "hermes"
+        see(browser.get_by_role("heading", name="hermes: compacted")).to_be_visible()
+        see(browser.get_by_label("Policy", exact=True)).to_have_value("hermes")
         shoot(browser, f"tried-{'with' if scripts else 'without'}-scripts")
         browser.get_by_label("Or paste it").fill(json.dumps([{"role": "user", "content": ATTACK}]))
         browser.get_by_role("button", name="Show the view").click()
-        assert browser.get_by_role("heading", name="hermes: left as it was").is_visible()
+        see(browser.get_by_role("heading", name="hermes: left as it was")).to_be_visible()
         browser.get_by_label("Or paste it").fill("not a transcript")
         browser.get_by_role("button", name="Show the view").click()
-        assert "is not JSON" in browser.get_by_role("alert").inner_text()
+        see(browser.get_by_role("alert")).to_contain_text("is not JSON")
 
 
 def test_what_attacks_does_nothing(chromium: Browser, page: Site) -> None:
@@ -246,12 +284,13 @@ def test_what_attacks_does_nothing(chromium: Browser, page: Site) -> None:
 def test_it_works_by_keyboard(chromium: Browser, page: Site) -> None:
     with opened(chromium, page) as browser:
         browser.goto("/")
+        focus = browser.locator(":focus")
         browser.keyboard.press("Tab")
-        assert browser.evaluate("document.activeElement.textContent") == "Skip to the content"
+        see(focus).to_have_text("Skip to the content")
         browser.keyboard.press("Enter")
-        assert browser.evaluate("document.activeElement.id") == "main"
+        see(focus).to_have_id("main")
         for _ in range(3):  # the field, its button, the first session
             browser.keyboard.press("Tab")
-        assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        see(focus).to_have_css("outline-style", "solid")
         browser.keyboard.press("Enter")
-        browser.wait_for_url("**/session?id=" + DEMO)
+        arrive(browser, "/session", id=DEMO)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from offturn import CompactionClient
 from tests.page.conftest import LONG
 from tests.page.conftest import Page as Site
 from tests.page.stage import PARKED, TENANT, compact, give_up
-from tests.page.test_browser import chromium, opened
+from tests.page.test_browser import arrive, chromium, opened, see
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -49,21 +50,22 @@ async def park(store: str) -> None:
 def test_the_list_and_a_session_follow_by_themselves(chromium: Browser, page: Site) -> None:
     with opened(chromium, page, "reader") as browser:
         browser.goto("/")
-        browser.locator("#live", has_text="Live").wait_for()
+        see(browser.locator("#live")).to_have_text("Live")
         browser.get_by_label("Part of a session's id").fill("half typed")
 
         apart(talk(page.store))
 
         row = browser.get_by_role("link", name=SESSION)
-        row.locator("circle").wait_for()
-        assert browser.get_by_label("Part of a session's id").input_value() == "half typed"
+        see(row.locator("circle")).to_have_count(1)
+        see(browser.get_by_label("Part of a session's id")).to_have_value("half typed")
         row.click()
-        browser.locator("#live", has_text="Live").wait_for()
-        assert browser.locator(".tile b").nth(2).inner_text() == "40"
+        arrive(browser, "/session", id=SESSION)
+        see(browser.locator("#live")).to_have_text("Live")
+        see(browser.locator(".tile b").nth(2)).to_have_text("40")
         browser.get_by_text("As a table").click()
         apart(talk(page.store))
-        browser.locator(".tile b", has_text="80").wait_for()
-        assert browser.get_by_role("region", name="Steps", exact=True).is_visible(), "what was open stays open"
+        see(browser.locator(".tile b").nth(2)).to_have_text("80")
+        see(browser.get_by_role("region", name="Steps", exact=True)).to_be_visible()  # what was open stays open
 
 
 def test_a_session_that_was_given_up_is_replayed(chromium: Browser, page: Site) -> None:
@@ -73,7 +75,7 @@ def test_a_session_that_was_given_up_is_replayed(chromium: Browser, page: Site) 
 
         browser.get_by_role("button", name=f"Replay {PARKED}").click()
 
-        assert browser.get_by_role("status").first.inner_text().startswith(f"Session {PARKED}: ")
-        assert browser.get_by_text("no session was given up").is_visible()
+        see(browser.get_by_role("status").first).to_have_text(re.compile(f"^Session {PARKED}: "))
+        see(browser.get_by_text("no session was given up")).to_be_visible()
         apart(park(page.store))
-        browser.get_by_role("button", name=f"Replay {PARKED}").wait_for()
+        see(browser.get_by_role("button", name=f"Replay {PARKED}")).to_be_visible()
