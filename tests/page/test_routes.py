@@ -82,6 +82,17 @@ def test_every_view_is_whole_and_may_run_nothing_else(browse: Browse, path: str,
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+@pytest.mark.parametrize(("path", "query"), [VIEWS[0], VIEWS[1], VIEWS[5]])
+def test_what_passes_by_itself_is_marked_as_a_time(browse: Browse, path: str, query: dict[str, Any]) -> None:
+    """An open page exchanges what has changed, and leaves these out of account: else it would change with every look."""
+    text = browse("operator").get(path, params=query).text
+    times = "".join(re.findall("<time.*?</time>", text))
+    rest = re.sub("<[^>]*>", " ", re.sub("<time.*?</time>", "", text))
+
+    assert re.search(r">\d+ (s|min)\b", times)
+    assert re.findall(r"\b\d+ (?:s|min|h|d)\b", rest) == []
+
+
 @pytest.mark.parametrize(("path", "query"), [*VIEWS, ("/live", {"of": "sessions"})])
 def test_who_is_not_signed_in_is_asked_to(page: Page, path: str, query: dict[str, Any]) -> None:
     answer = httpx.get(page.url + path, params=query, trust_env=False, timeout=LONG)

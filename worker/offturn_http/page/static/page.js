@@ -22,10 +22,12 @@
     sign.classList.toggle("away", away);
   };
 
-  const named = (element) => {
+  const named = (element) => { // by the nearest label, so that a note or a generation that comes before it moves nothing
     const steps = [];
     for (let at = element; at && !at.hasAttribute("data-region"); at = at.parentElement) {
-      steps.unshift([...at.parentElement.children].indexOf(at));
+      const label = at.getAttribute("aria-labelledby") || at.getAttribute("aria-label");
+      steps.unshift(label || at.tagName + [...at.parentElement.children].filter((one) => one.tagName === at.tagName).indexOf(at));
+      if (label) break;
     }
     return steps.join(".");
   };
@@ -38,7 +40,8 @@
   };
 
   const exchange = (old, fresh) => {
-    if (plain(old) === plain(fresh)) return; // a click that has begun would be lost
+    if (plain(old) === plain(fresh)) return;
+    if (old.matches(":active")) return (wanted = true); // a click that has begun would be lost: later, when it is over
     const open = new Set([...old.querySelectorAll("details[open]")].map(named));
     const scrolled = new Map([...old.querySelectorAll(".scroll")].map((one) => [named(one), [one.scrollLeft, one.scrollTop]]));
     const focus = old.contains(document.activeElement) ? named(document.activeElement) : null;
