@@ -52,19 +52,22 @@ async def _staged(store: str) -> dict[str, str]:
     return {**keys, "other": await made_key(store, OTHER, "operator")}
 
 
+def entered(page: Page, name: str) -> httpx.Client:
+    """What a browser sends, without one, signed in."""
+    client = httpx.Client(base_url=page.url, headers={"Origin": page.url}, timeout=LONG, limits=KEPT, trust_env=False)
+    answer = client.post("/login", data={"key": page.keys[name], "next": "/"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    return client
+
+
 @pytest.fixture
 def browse(page: Page) -> Iterator[Browse]:
-    """What a browser sends, without one: `browse("reader")` is signed in."""
+    """The same until the test ends: `browse("reader")`."""
     opened: list[httpx.Client] = []
 
     def signed_in(name: str) -> httpx.Client:
-        client = httpx.Client(
-            base_url=page.url, headers={"Origin": page.url}, timeout=LONG, limits=KEPT, trust_env=False
-        )
-        opened.append(client)
-        answer = client.post("/login", data={"key": page.keys[name], "next": "/"})
-        assert (answer.status_code, answer.headers["location"]) == (303, "/")
-        return client
+        opened.append(entered(page, name))
+        return opened[-1]
 
     yield signed_in
     for client in opened:

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from tests.acceptance.command import COMMAND, SECONDS, environment
+from tests.http.serving import KEPT
 from tests.page.conftest import LONG
 
 
@@ -45,7 +46,7 @@ def signed_in(address: str) -> httpx.Client:
     """As the page's script does it with what stands behind the `#`."""
     parts = urlsplit(address)
     url = f"{parts.scheme}://{parts.netloc}"
-    client = httpx.Client(base_url=url, headers={"Origin": url}, timeout=LONG, trust_env=False)
+    client = httpx.Client(base_url=url, headers={"Origin": url}, timeout=LONG, limits=KEPT, trust_env=False)
     target = parse_qs(parts.query)["next"][0]
     answer = client.post("/login", data={"key": parts.fragment, "next": target})
     assert (answer.status_code, answer.headers["location"]) == (303, target)

@@ -16,7 +16,7 @@ from offturn_http.keys import StoredKeys
 from offturn_http.page import signing
 from offturn_http.page.desk import Site
 from offturn_http.settings import Limits
-from tests.http.serving import made_key, served
+from tests.http.serving import KEPT, made_key, served
 from tests.page.conftest import LONG
 
 MARK = "my secret words"
@@ -29,7 +29,7 @@ def test_a_form_that_cannot_be_read_is_not_quoted_in_the_log(valkey_url: str) ->
     with served(valkey_url, {"OFFTURN_LOG_LEVEL": "debug"}) as running:
         key = asyncio.run(made_key(valkey_url, "acme", "reader"))
         with httpx.Client(
-            base_url=running.url, headers={"Origin": running.url}, timeout=LONG, trust_env=False
+            base_url=running.url, headers={"Origin": running.url}, timeout=LONG, limits=KEPT, trust_env=False
         ) as client:
             assert client.post("/login", data={"key": key, "next": "/"}).status_code == 303
             for kind in ("multipart/form-data; boundary=b", f"x/{MARK}", f"multipart/form-data; boundary={MARK}"):

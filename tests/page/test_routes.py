@@ -17,7 +17,7 @@ from redis import Redis
 from offturn import CompactionClient
 from offturn.embedded_port import free_port
 from tests.acceptance.command import SECONDS
-from tests.http.serving import made_key, served
+from tests.http.serving import KEPT, made_key, served
 from tests.page.conftest import LONG, Browse, Page
 from tests.page.stage import ATTACK, DEMO, HOSTILE, LONG_LINE, PARKED, SECRET, TENANT
 
@@ -348,7 +348,7 @@ def test_a_store_that_is_away_and_a_key_that_asks_too_often_are_told(page: Page,
         key = asyncio.run(made_key(store, TENANT, "reader"))
         with (
             served(store, variables) as running,
-            httpx.Client(base_url=running.url, timeout=SECONDS, trust_env=False) as client,
+            httpx.Client(base_url=running.url, timeout=SECONDS, limits=KEPT, trust_env=False) as client,
         ):
             client.post("/login", data={"key": key, "next": "/"}, headers={"Origin": running.url})
             answers = [client.get("/") for _ in range(3)]
