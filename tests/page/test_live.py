@@ -70,7 +70,7 @@ def test_the_list_and_a_session_follow_by_themselves(chromium: Browser, page: Si
         apart(talk(page.store))
 
         row = browser.get_by_role("link", name=SESSION)
-        see(row.locator("circle")).to_have_count(1)
+        see(row.locator("circle")).to_be_visible()
         see(browser.get_by_label("Part of a session's id")).to_have_value("half typed")
         row.click()
         arrive(browser, "/session", id=SESSION)
@@ -126,5 +126,3 @@ def test_a_click_that_has_begun_is_not_lost(chromium: Browser, page: Site) -> No
         see(browser.locator(".tile b").nth(2)).to_have_text("40")
         browser.mouse.up()
         arrive(browser, "/session/compare", id="held")
-        browser.go_back()
-        see(browser.locator(".tile b").nth(2)).to_have_text("80")
