@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -24,6 +25,7 @@ from tests.page.stage import ATTACK, DEMO, HOSTILE, PARKED, REWOUND
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
+pytestmark = pytest.mark.timeout(600)  # seconds: some look at every view, and a slow machine must not pass for a hang
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
     "--headless",
@@ -139,15 +141,17 @@ def axe() -> str:
         if shutil.which("npm") is None:
             pytest.skip("needs axe-core: npm is not there to fetch it")
         CACHE.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(["npm", "pack", AXE, "--json"], cwd=CACHE, capture_output=True, timeout=60, check=False)
-        if done.returncode:
-            pytest.skip("needs axe-core: npm cannot fetch it")
-        archive = CACHE / json.loads(done.stdout)[0]["filename"]
-        with tarfile.open(archive) as packed:
-            member = packed.extractfile("package/axe.min.js")
-            assert member is not None
-            kept.write_bytes(member.read())
-        archive.unlink()
+        with TemporaryDirectory(dir=CACHE) as folder:  # of this process alone: others fetch at the same time
+            fetch = ["npm", "pack", AXE, "--json"]
+            done = subprocess.run(fetch, cwd=folder, capture_output=True, timeout=60, check=False)
+            if done.returncode:
+                pytest.skip("needs axe-core: npm cannot fetch it")
+            with tarfile.open(Path(folder, json.loads(done.stdout)[0]["filename"])) as packed:
+                member = packed.extractfile("package/axe.min.js")
+                assert member is not None
+                script = Path(folder, "script")
+                script.write_bytes(member.read())
+            script.replace(kept)
     return kept.read_text()
 
 

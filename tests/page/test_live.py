@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from redis.asyncio import Redis
 
 from offturn import CompactionClient
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["chromium"]
 
 SESSION = "live"
+
+pytestmark = pytest.mark.timeout(600)  # seconds: a slow machine must not pass for a hang
 
 
 def apart(work: Coroutine[Any, Any, None]) -> None:
