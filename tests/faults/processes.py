@@ -175,13 +175,6 @@ async def fill(session: Session, fmt: str = "openai-chat", count: int = 16, star
     return messages
 
 
-async def running(session: Session) -> None:
-    async def ask() -> bool:
-        return (await session.status()).running
-
-    await until_true(ask)
-
-
 async def settled(session: Session) -> None:
     async def ask() -> bool:
         status = await session.status()

@@ -138,8 +138,8 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
         config.write_text(
             f"sentinel monitor main 127.0.0.1 {first.port} 1\n"
             "sentinel auth-pass main p@ss\n"
-            "sentinel down-after-milliseconds main 1000\n"
-            "sentinel failover-timeout main 4000\n"
+            "sentinel down-after-milliseconds main 5000\n"
+            "sentinel failover-timeout main 60000\n"
         )
         sentinel = stack.enter_context(running(folder, sentinel=config))
         wait_until(lambda: watches(first, sentinel))
@@ -165,7 +165,7 @@ async def test_a_failover_is_outlived_by_host_and_worker(watched: Watched) -> No
         worker = asyncio.create_task(run_worker(values, summarizer=EXTRACTIVE, started=lambda _: up.set()))
         await up.wait()
         assert isinstance(await ticket.wait(PATIENCE), Compacted)
-        await asyncio.to_thread(watched.first.ask.execute_command, "WAIT", 1, 5000)
+        await asyncio.to_thread(watched.first.ask.execute_command, "WAIT", 1, 60_000)
         watched.first.kill()
         ends = time.monotonic() + PATIENCE
         while True:
@@ -185,9 +185,9 @@ async def test_a_failover_is_outlived_by_host_and_worker(watched: Watched) -> No
 
 async def test_a_demoted_server_is_left(watched: Watched) -> None:
     """A switch without any death: the old one lives on and refuses writes."""
-    redis = await open_redis(watched.url, timeout=2)
+    redis = await open_redis(watched.url, timeout=TIMEOUT)
     await redis.set("a", 1)
-    await asyncio.to_thread(watched.first.ask.execute_command, "WAIT", 1, 5000)
+    await asyncio.to_thread(watched.first.ask.execute_command, "WAIT", 1, 60_000)
     await asyncio.to_thread(watched.sentinel.ask.execute_command, "SENTINEL", "FAILOVER", "main")
     await asyncio.to_thread(wait_until, lambda: is_master(watched.second) and not is_master(watched.first))
     ends = time.monotonic() + PATIENCE
