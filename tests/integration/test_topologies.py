@@ -142,6 +142,9 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
             "sentinel failover-timeout main 60000\n"
         )
         sentinel = stack.enter_context(running(folder, sentinel=config))
+        sentinel.ask.execute_command(
+            "SENTINEL", "DEBUG", "tilt-trigger", 600_000
+        )  # else it rests after a machine's pause
         wait_until(lambda: watches(first, sentinel))
         yield Watched(first, second, sentinel, f"sentinel://:p%40ss@127.0.0.1:1,127.0.0.1:{sentinel.port}/main/0")
 
