@@ -69,7 +69,7 @@ async def test_it_is_loaded_after_a_look_and_no_job_waits_for_it(redis: Redis, v
 
     def later() -> None:
         looks.append(threading.current_thread() is not threading.main_thread())
-        go.wait(30)
+        go.wait(100)
 
     await Doorbell(redis).ring(KEY, 1)
     async with working(settings(valkey_url), compact, later=later):
