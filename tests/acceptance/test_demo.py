@@ -13,6 +13,12 @@ from typing import Any
 
 import pytest
 
+from offturn import CompactionClient
+from offturn_worker.demo import play
+from offturn_worker.demo.processes import Processes
+from offturn_worker.demo.recorded import recording
+from tests.acceptance.command import environment
+
 CHECKER = Path(__file__).with_name("check_demo.py")
 DEMO_SECONDS = 600
 pytestmark = pytest.mark.timeout(DEMO_SECONDS + 60)
@@ -66,6 +72,31 @@ def test_it_recounts_with_a_model_and_with_a_killed_worker(flags: tuple[str, ...
     methods = {one["method"] for one in facts["compactions"]}
     assert ("model" in methods) == ("--fake-model" in flags)
     assert ("SIGKILLed worker" in done.stdout) == ("--kill" in flags)
+
+
+async def test_a_worker_that_cannot_start_is_not_waited_for() -> None:
+    processes = Processes({**environment({}), "OFFTURN_LEASE_MS": "none"})
+    with pytest.raises(RuntimeError, match="ended before it was ready"):
+        await processes.worker(0.0)
+    await processes.stop()
+
+
+async def test_without_a_worker_all_answers_together_take_so_long(
+    client: CompactionClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(play, "LONGEST_ANSWERS_SECONDS", 0.05)
+    monkeypatch.setattr(play, "LAST_WAIT_SECONDS", 0.05)
+    said = list[str]()
+
+    async def after(_: play.Turn) -> None: ...
+
+    session = client.session("demo", format="openai-chat", window=play.WINDOW)
+    alone = play.Play(recording(), session, after, said.append, pace=0.001)
+    await alone.run()
+
+    assert 0.05 <= alone.slowed < 0.052
+    assert alone.outcomes == []
+    assert "the last compaction is not done" in said[-1]
 
 
 # What a checker has to notice. Views are named by what they show, because turns differ from run to run.

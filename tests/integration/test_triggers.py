@@ -62,7 +62,7 @@ async def silence_ends(redis: Redis, session: Session) -> None:
     foreseen = int(await redis.hget(meta, "doze") or 0)  # type: ignore[misc]
     now, _ = await redis.time()
     assert await redis.zscore(keys.due(), session.key.member) == foreseen > 1000 * now
-    await redis.hset(meta, "doze", 1)  # type: ignore[misc]
+    await redis.hset(meta, "doze", "1")  # type: ignore[misc]
     await redis.zadd(keys.due(), {session.key.member: 1})
 
 
