@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 PRESTARTED = Path(__file__).with_name("prestarted.py")
-SECONDS = 90
+SECONDS = 200
 NUMBER = 4  # bytes, as there
 
 

@@ -24,10 +24,13 @@ import jinja2  # noqa: F401
 import openai  # noqa: F401
 
 import offturn_worker.app
-import offturn_worker.cli  # noqa: F401
+import offturn_worker.cli
+import offturn_worker.doctor.routes
+import offturn_worker.doctor.server
 from offturn.__main__ import main
 
 NUMBER = 4  # bytes
+offturn_worker.doctor.server.SECONDS = offturn_worker.doctor.routes.SECONDS = 15.0  # a busy machine is no silent server
 
 
 def serve(link: socket.socket) -> int:

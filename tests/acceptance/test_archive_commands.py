@@ -13,7 +13,7 @@ from tests.acceptance.test_session_commands import TALK, facts, store
 
 __all__ = ["store"]
 
-SOON = {"OFFTURN_TIMEOUT": "2"}
+SOON = {"OFFTURN_TIMEOUT": "6"}
 """A call for an archived session waits all of it for a worker; within it a busy store has to answer."""
 
 

@@ -13,8 +13,14 @@ from typing import Any
 
 import pytest
 
+from offturn import CompactionClient
+from offturn_worker.demo import play
+from offturn_worker.demo.processes import Processes
+from offturn_worker.demo.recorded import recording
+from tests.acceptance.command import environment
+
 CHECKER = Path(__file__).with_name("check_demo.py")
-DEMO_SECONDS = 120
+DEMO_SECONDS = 600
 pytestmark = pytest.mark.timeout(DEMO_SECONDS + 60)
 
 Damage = Callable[[Path], None]
@@ -27,7 +33,7 @@ def demo(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 
 def check(*arguments: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(CHECKER), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=DEMO_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +74,31 @@ def test_it_recounts_with_a_model_and_with_a_killed_worker(flags: tuple[str, ...
     assert ("SIGKILLed worker" in done.stdout) == ("--kill" in flags)
 
 
+async def test_a_worker_that_cannot_start_is_not_waited_for() -> None:
+    processes = Processes({**environment({}), "OFFTURN_LEASE_MS": "none"})
+    with pytest.raises(RuntimeError, match="ended before it was ready"):
+        await processes.worker(0.0)
+    await processes.stop()
+
+
+async def test_without_a_worker_all_answers_together_take_so_long(
+    client: CompactionClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(play, "LONGEST_ANSWERS_SECONDS", 0.05)
+    monkeypatch.setattr(play, "LAST_WAIT_SECONDS", 0.05)
+    said = list[str]()
+
+    async def after(_: play.Turn) -> None: ...
+
+    session = client.session("demo", format="openai-chat", window=play.WINDOW)
+    alone = play.Play(recording(), session, after, said.append, pace=0.001)
+    await alone.run()
+
+    assert 0.05 <= alone.slowed < 0.052
+    assert alone.outcomes == []
+    assert "the last compaction is not done" in said[-1]
+
+
 # What a checker has to notice. Views are named by what they show, because turns differ from run to run.
 
 
@@ -80,6 +111,12 @@ def changing(file: Path) -> Iterator[Any]:
     value = json.loads(file.read_text(encoding="utf-8"))
     yield value
     file.write_text(json.dumps(value), encoding="utf-8")
+
+
+def latest(folder: Path, wanted: Callable[[dict[str, Any]], bool]) -> Path:
+    """The last view with such a message: which messages the last compaction covers, and edits, differs from run to run."""
+    read = ((file, json.loads(file.read_text(encoding="utf-8"))) for file in reversed(views(folder)))
+    return next(file for file, view in read if any(wanted(message) for message in view["messages"]))
 
 
 def first(messages: list[dict[str, Any]], role: str, after: int = 0) -> int:
@@ -120,8 +157,11 @@ def changes_a_human_message(folder: Path) -> None:
 
 
 def changes_an_assistant_message(folder: Path) -> None:
-    with changing(views(folder)[-1]) as view:
-        message = next(m for m in view["messages"] if m["role"] == "assistant" and m["content"])
+    def says(message: dict[str, Any]) -> bool:
+        return bool(message["role"] == "assistant" and message["content"])
+
+    with changing(latest(folder, says)) as view:
+        message = next(m for m in view["messages"] if says(m))
         message["content"] = "X" + message["content"][1:]
 
 
@@ -158,13 +198,16 @@ def adds_to_a_stub(folder: Path) -> None:
 
 
 def change_a_stub(folder: Path, change: Callable[[str], str]) -> None:
-    with changing(views(folder)[-1]) as view:
-        stub = next(m for m in view["messages"] if str(m["content"]).startswith("[cleared: "))
+    def stubbed(message: dict[str, Any]) -> bool:
+        return str(message["content"]).startswith("[cleared: ")
+
+    with changing(latest(folder, stubbed)) as view:
+        stub = next(m for m in view["messages"] if stubbed(m))
         stub["content"] = change(stub["content"])
 
 
 def breaks_arguments(folder: Path) -> None:
-    with changing(views(folder)[-1]) as view:
+    with changing(latest(folder, lambda message: bool(message.get("tool_calls")))) as view:
         call = next(m for m in view["messages"] if m.get("tool_calls"))["tool_calls"][0]
         call["function"]["arguments"] = call["function"]["arguments"][:-1]
 
@@ -178,7 +221,7 @@ def shows_everything_at_the_end(folder: Path) -> None:
 def edits_within_a_generation(folder: Path) -> None:
     files = views(folder)
     read = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    adopted = next(i for i, view in enumerate(read) if view["generation"] == 1)
+    adopted = next(i for i, view in enumerate(read) if view["generation"])
     pairs = zip(read[adopted - 1]["messages"], read[adopted]["messages"], strict=False)
     place = next(i for i, (raw, edited) in enumerate(pairs) if raw != edited)
     with changing(files[adopted - 1]) as view:

@@ -62,7 +62,7 @@ async def test_prometheus_scrapes_a_worker(
     )
     api = f"http://127.0.0.1:{web}/api/v1"
     try:
-        async with asyncio.timeout(90), aiohttp.ClientSession() as http:
+        async with asyncio.timeout(240), aiohttp.ClientSession() as http:
             while True:
                 found = await ask(http, f'{api}/query?query=offturn_jobs_total{{outcome="compacted"}}')
                 if found and found["result"]:

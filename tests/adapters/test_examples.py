@@ -25,6 +25,8 @@ TOLD = {
     "recalling_agent": "in the view: False, given back: True",
     "write_back": "Generation 1 is in the table.",
 }
+SECONDS = 600
+PATIENT = Path(__file__).parents[1] / "patient.py"
 BY_HERMES = "hermes_agent"  # has a test of its own
 
 
@@ -32,7 +34,7 @@ def test_each_example_is_run() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {*TOLD, BY_HERMES}
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(SECONDS + 60)
 @pytest.mark.parametrize("name", TOLD)
 def test_it_runs(name: str, tmp_path: Path) -> None:
     environment = {
@@ -40,9 +42,9 @@ def test_it_runs(name: str, tmp_path: Path) -> None:
         "HOME": str(tmp_path),
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
-    command = [sys.executable, str(EXAMPLES / f"{name}.py")]
+    command = [sys.executable, "-P", str(PATIENT), str(EXAMPLES / f"{name}.py")]
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200, check=False
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert TOLD[name] in done.stdout

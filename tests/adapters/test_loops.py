@@ -115,4 +115,4 @@ def test_compactions_are_written_back(tmp_path: Any, valkey_url: str) -> None:
         session.purge()
 
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)

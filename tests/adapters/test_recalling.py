@@ -99,4 +99,4 @@ async def test_a_host_that_blocks(model: Model, valkey_url: str) -> None:
     assert "1012 symbols" in await asyncio.to_thread(run)
 
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)

@@ -22,7 +22,7 @@ from offturn_engine.outcome import Outcome
 from tests.integration.host import turns
 
 LEASE = 1_000  # ms
-PATIENCE = 40.0  # seconds: a busy machine is no fault
+PATIENCE = 100.0  # seconds: a busy machine is no fault
 TIMEOUT = 20.0  # seconds of one call
 WINDOW = 14_000
 
@@ -173,13 +173,6 @@ async def fill(session: Session, fmt: str = "openai-chat", count: int = 16, star
     messages = turns(fmt, count, size=1_500, start=start)
     await session.record(messages)
     return messages
-
-
-async def running(session: Session) -> None:
-    async def ask() -> bool:
-        return (await session.status()).running
-
-    await until_true(ask)
 
 
 async def settled(session: Session) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -92,11 +93,11 @@ async def test_a_human_may_write_what_we_write(valkey_url: str, redis: Redis) ->
         assert (await session.view(generation=0)).messages[2] == human(said)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("unit", [".", "!?", "a.", "\n", "[", "must ", "Error: x\n", "/a", "~", "漢", "$("])
 async def test_a_message_of_one_sign_is_looked_at_in_good_time(valkey_url: str, redis: Redis, unit: str) -> None:
     """Megabytes of it, in every place: a worker that looks at one text for minutes loses all its leases."""
-    text = unit * (1_000_000 // len(unit))
+    text, began = unit * (1_000_000 // len(unit)), time.process_time()
     async with CompactionClient.from_url(valkey_url, timeout=TIMEOUT) as client:
         session = client.session("s", format="openai-chat", window=100_000)
         await session.record([human(text), call("openai-chat", "bash", {"command": text})])
@@ -104,6 +105,7 @@ async def test_a_message_of_one_sign_is_looked_at_in_good_time(valkey_url: str, 
         await session.request()
         await client.run_due(summarizer=FakeSummarizer())
         assert (await session.view()).kind == "compacted"
+    assert time.process_time() - began < 60  # of this process: what else the machine does is not the text's fault
 
 
 Damage = Callable[[list[Raw]], list[Raw]]

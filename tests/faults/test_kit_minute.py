@@ -12,7 +12,7 @@ from tests.faults.kit.plans import MINUTE
 SEED = 7
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 async def test_a_minute_of_faults_leaves_nothing_broken(tmp_path: Path) -> None:
     report = await run(MINUTE, SEED, tmp_path, print)
 

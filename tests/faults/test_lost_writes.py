@@ -338,13 +338,13 @@ async def test_a_killed_server_that_comes_back_a_second_younger(
 
 
 async def test_a_frozen_server_costs_one_deadline(store: Store) -> None:
-    async with CompactionClient.from_url(store.url, timeout=1.0) as client:
+    async with CompactionClient.from_url(store.url, timeout=3.0) as client:
         session = handle(client)
         await session.record([human("a"), says("b")])
         await session.view()
         os.kill(store.pid, signal.SIGSTOP)
         try:
-            async with asyncio.timeout(8):  # one after the other: 16
+            async with asyncio.timeout(24):  # one after the other: 48
                 done = await asyncio.gather(
                     *(session.record(human(f"{i}")) for i in range(8)),
                     *(session.view() for _ in range(4)),

@@ -21,10 +21,12 @@ from offturn import (
     timely,
 )
 from tests.conftest import TIMEOUT
+from tests.faults import cut_off as cut_off_line
 from tests.faults.cut_off import SECONDS, WINDOW, Place, cut_off, opened
 from tests.faults.forwarder import proxy
 from tests.faults.processes import until_true
 from tests.integration.host import human, result, says, stored
+from tests.integration.shell import until_found_again
 
 
 @pytest.fixture
@@ -59,9 +61,14 @@ async def test_what_is_said_meanwhile_is_kept_shown_and_recorded_once(place: Pla
     assert await place.stored() == list(view.messages) == [*shown.messages, says("f")]
 
 
-async def test_an_outage_is_not_paid_for_with_every_call(redis: Redis, valkey_url: str) -> None:
+async def test_an_outage_is_not_paid_for_with_every_call(
+    redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first call learns of it with all its time; the time-out is a third of what that would be for each."""
-    async with proxy(valkey_url) as line, CompactionClient.from_url(line.url, timeout=2) as client:
+    away_seconds = timely.AWAY_SECONDS
+    monkeypatch.setattr(cut_off_line, "SECONDS", 2.0)
+    async with proxy(valkey_url) as line, opened(line, monkeypatch) as client:
+        monkeypatch.setattr(timely, "AWAY_SECONDS", away_seconds)
         session = client.session("chat", format="openai-chat", window=WINDOW)
         await session.record(human("a"))
         line.silent = True
@@ -69,6 +76,7 @@ async def test_an_outage_is_not_paid_for_with_every_call(redis: Redis, valkey_ur
             for number in range(30):
                 assert not (await session.record(says(str(number)))).durable
         line.silent = False
+        await until_found_again(client)
         assert (await session.record(human("b"))).durable
         assert len(await stored(redis, "chat")) == 32
 

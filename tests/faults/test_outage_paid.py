@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from offturn import CompactionClient
 from offturn_worker.fake_model import FakeModel
-from tests.faults.processes import PATIENCE, TIMEOUT, Store, count, fill, handle, running, settled, workers
+from tests.faults.processes import PATIENCE, TIMEOUT, Store, count, fill, handle, settled, workers
 
 OUTAGE = 10.0  # seconds
 
@@ -33,13 +33,12 @@ async def test_ten_seconds_without_a_store(store: Store, tmp_path: Path, frozen:
         workers(store.url, tmp_path) as crew,
     ):
         settings = {"SUMMARIZER": f"openai:fake@{model.openai_url}", "OPENAI_API_KEY": "key"}
-        settings |= {"TIMEOUT": "1", "LEASE_MS": "3000"}
+        settings |= {"TIMEOUT": "3", "LEASE_MS": "6000"}  # shorter than the outage, longer than a busy machine's pauses
         pair = [await crew.start(**settings) for _ in range(2)]
         session = handle(client, "s")
         await fill(session)
         await session.request()
-        await running(session)
-        await asyncio.wait_for(model.called.wait(), 20)
+        await asyncio.wait_for(model.called.wait(), PATIENCE)
         if frozen:
             store.freeze()
         else:
@@ -60,7 +59,7 @@ async def test_ten_seconds_without_a_store(store: Store, tmp_path: Path, frozen:
             assert '"server_lost"' in worker.said
         later = handle(client, "later")  # and both go on
         await fill(later)
-        await (await later.request()).wait(40)
+        await (await later.request()).wait(PATIENCE)
 
 
 async def test_a_worker_that_begins_as_the_store_comes_back_claims_nothing_yet(store: Store, tmp_path: Path) -> None:
@@ -82,7 +81,7 @@ async def test_a_worker_that_begins_as_the_store_comes_back_claims_nothing_yet(s
             await redis.delete(*[name async for name in redis.scan_iter("arq:in-progress:*")])
         await store.kill()
         await store.start()
-        begins = await crew.start(LEASE_MS="20000", **settings)  # for so long it waits
+        begins = await crew.start(LEASE_MS="600000", **settings)  # for so long it waits
         await asyncio.sleep(2.0)  # in which it would have claimed the session
         holds.thaw()
 

@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 from offturn import CompactionClient
 from offturn_config.keys import QUEUE, SessionKey
 from offturn_worker.fake_model import FakeModel
-from tests.faults.processes import TIMEOUT, Worker, handle, settled, until, workers
+from tests.faults.processes import PATIENCE, TIMEOUT, Worker, handle, settled, until, workers
 from tests.integration.host import calls, human, result, says
 
 MARK = "m4rker"
@@ -49,6 +49,6 @@ async def test_a_worker_says_nothing_of_a_session(valkey_url: str, redis: Redis,
 async def test_a_refused_password_is_not_printed(tmp_path: Path, redis: Redis, valkey_url: str) -> None:
     url = valkey_url.replace("redis://", f"redis://{MARK}:{MARK}@")
     worker = Worker(url, tmp_path / "worker.log")
-    assert worker.process.wait(TIMEOUT) == 2
+    assert worker.process.wait(PATIENCE) == 2
     assert len(worker.said.splitlines()) == 1
     assert MARK not in worker.said

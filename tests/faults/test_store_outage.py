@@ -11,7 +11,7 @@ import pytest
 from offturn import CompactionClient, timely
 from offturn.errors import StoreUnavailable
 from offturn_worker.fake_model import FakeModel
-from tests.faults.processes import TIMEOUT, Store, compacted, fill, handle, running, settled, workers
+from tests.faults.processes import PATIENCE, TIMEOUT, Store, compacted, fill, handle, settled, until, workers
 from tests.integration.host import assert_sendable, human
 
 
@@ -34,17 +34,18 @@ async def test_hosts_are_told_and_everything_goes_on_afterwards(
         workers(store.url, tmp_path) as crew,
     ):
         settings = {"SUMMARIZER": f"openai:fake@{model.openai_url}", "OPENAI_API_KEY": "key"}
-        worker = await crew.start(TIMEOUT="1", MAX_JOBS="1", **settings)
+        worker = await crew.start(TIMEOUT="4", MAX_JOBS="1", **settings)
         for name in ("first", "second"):
             session = handle(client, name)
             sent = await fill(session)
+            asked = len(model.calls)
             await session.request()
-            await running(session)
+            await until(lambda: len(model.calls) > asked)  # noqa: B023 - awaited at once
             await store.kill()
             lost = human("said while the store was away")
             for call in (session.view, session.request, lambda: session.record([lost])):  # noqa: B023 - awaited at once
                 with pytest.raises(StoreUnavailable):
-                    await asyncio.wait_for(call(), 30)
+                    await asyncio.wait_for(call(), PATIENCE)
             await store.start()
             await session.record([lost])  # the host's own retry
             await settled(session)

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from offturn import CompactionClient
 from offturn_config.keys import QUEUE, SessionKey
 from offturn_engine.outcome import Compacted, Skipped
-from tests.faults.processes import DUE, TIMEOUT, compacted, fill, handle, settled, until, workers
+from tests.faults.processes import DUE, PATIENCE, TIMEOUT, compacted, fill, handle, settled, until, workers
 
 JOB: dict[str, Any] = {"t": None, "f": "compact_session", "a": ["default", "other", 1], "k": {}, "et": 1}
 PAYLOADS: dict[str, bytes] = {
@@ -73,7 +73,7 @@ async def test_a_request_rung_a_hundred_times_is_served_once(valkey_url: str, re
         for number in range(100):
             job = json.dumps({**JOB, "a": ["default", "s", number]}).encode()
             await put(redis, f"offturn:default:s:{number}".encode(), job)
-        assert isinstance(await ticket.wait(TIMEOUT), Compacted)
+        assert isinstance(await ticket.wait(PATIENCE), Compacted)
         while await redis.zcard(QUEUE):
             pass
         assert [event.kind for event in await session.events()].count("committed") == 1

@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 
 from offturn import CompactionClient, Skipped
 from offturn_worker.fake_model import FakeModel
-from tests.faults.processes import TIMEOUT, count, handle, settled, workers
+from tests.faults.processes import PATIENCE, TIMEOUT, count, handle, settled, workers
 from tests.integration.host import human, says, turns
 
 OVERHEAD = 11_500  # tokens of system prompt and tools, of a window of 14,000: what is saved elsewhere is not enough
@@ -42,7 +42,7 @@ async def test_what_makes_no_room_is_paid_three_times_at_most(valkey_url: str, r
         recorded = await session.record(turns("openai-chat", 8, start=16))
         assert status.blocked in recorded.warnings
         ticket = await session.request()
-        assert await ticket.wait(TIMEOUT) == Skipped(reason="blocked")
+        assert await ticket.wait(PATIENCE) == Skipped(reason="blocked")
         await settled(session)
         assert (len(model.calls), await count(session, "claimed")) == (paid, 3)
 

@@ -172,6 +172,6 @@ def test_what_concerns_all_sessions(ask: Ask) -> None:
     assert told["limits"]["usable"] < 64_000
     assert reader.get("/v1/policy?name=x").status_code == 422
     assert reader.get("/v1/health").json()["reachable"] is True
-    text = operator.get("/metrics").text
+    while "offturn_up_store 1.0" not in (text := operator.get("/metrics").text):
+        pass  # a scrape waits a second for the store, and Prometheus scrapes again
     assert 'offturn_http_requests_total{operation="policies",status="200"}' in text
-    assert "offturn_up_store 1.0" in text

@@ -28,6 +28,25 @@ class Clock:
         await asyncio.sleep(0)
 
 
+class Naps:
+    """`asyncio`, whose sleeps end when a test says so. `seconds`: how long each of them would have been."""
+
+    def __init__(self) -> None:
+        self._over = asyncio.Semaphore(0)
+        self.seconds: list[float] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        await self._over.acquire()
+
+    def end(self) -> None:
+        """One of them is over."""
+        self._over.release()
+
+
 class Deadlines:
     """`asyncio`, whose deadlines a test can end: once it has seen that what should be cut short has begun.
 

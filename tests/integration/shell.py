@@ -21,6 +21,7 @@ from offturn_engine.outcome import Outcome, Skipped
 from offturn_worker.app import Running, open_servers, serve
 from offturn_worker.jobs import Compact
 from offturn_worker.metrics import Metrics
+from tests.conftest import TIMEOUT
 
 KEY = SessionKey("default", "s1")
 
@@ -76,8 +77,12 @@ async def until_found_again(client: CompactionClient) -> None:
     await until(lambda: not timely._away)
 
 
+SHORT = 1000  # ms: the shortest lease, for tests that wait until one is over after an outage
+
+
 def settings(url: str, **overrides: Any) -> WorkerSettings:
-    quick = {"poll_seconds": 0.02, "sweep_seconds": 0.05, "lease_ms": 1000, "health_port": 0, "timeout": 1.0}
+    """A worker that looks often, and takes no late reply for an outage: a quarter of its lease is longer than any."""
+    quick = {"poll_seconds": 0.02, "sweep_seconds": 0.05, "lease_ms": 30_000, "health_port": 0, "timeout": TIMEOUT}
     return load_worker_settings(store_url=url, **{**quick, **overrides})
 
 

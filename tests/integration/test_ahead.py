@@ -33,7 +33,7 @@ async def test_the_candidate_is_tried_while_the_model_writes(
         return apply(*given, **more)
 
     async def slow(request: SummaryRequest) -> SummaryReply:
-        await asyncio.wait_for(began.wait(), 20)
+        await asyncio.wait_for(began.wait(), 100)
         told.append("answered")
         return await good(request)
 

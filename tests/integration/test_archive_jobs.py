@@ -22,7 +22,6 @@ from offturn_config.keys import SessionKey
 from offturn_worker.app import Running, run_worker
 from offturn_worker.archive.keeping import Keeper, Kept
 from offturn_worker.archive.objects import ArchiveAway
-from tests.conftest import TIMEOUT
 from tests.integration.archived import keeper_at, objects, walk_of
 from tests.integration.host import human
 from tests.integration.shell import settings, until_empty
@@ -39,7 +38,7 @@ def keeper(redis: Redis, tmp_path: Path) -> Keeper:
 @asynccontextmanager
 async def worker(url: str, folder: Path, **overrides: Any) -> AsyncIterator[Running]:
     up: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
-    values = settings(url, archive_url=folder.as_uri(), timeout=TIMEOUT, **overrides)
+    values = settings(url, archive_url=folder.as_uri(), **overrides)
     task = asyncio.create_task(run_worker(values, summarizer=EXTRACTIVE, started=up.set_result))
     try:
         yield await up

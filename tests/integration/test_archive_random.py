@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.asyncio import Redis
@@ -133,6 +134,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.timeout(900)  # forty lives one after the other: minutes, where a core is shared by twenty
 def test_a_session_archived_evicted_restored_and_continued_equals_one_that_never_left(valkey_url: str) -> None:
     away = 0
 

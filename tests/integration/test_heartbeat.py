@@ -170,7 +170,6 @@ async def test_a_worker_is_on_the_list_while_it_runs(redis: Redis, valkey_url: s
         max_jobs=2,
         summarizer="openai:m@http://user:hunter2@host/v1, anthropic:n",
         drain_seconds=60.0,
-        timeout=TIMEOUT,
     )
     async with working(values, compact, asked=None):
         async for _ in ticks():
@@ -189,7 +188,7 @@ async def test_a_worker_is_on_the_list_while_it_runs(redis: Redis, valkey_url: s
 async def test_a_worker_that_drains_says_so(redis: Redis, valkey_url: str) -> None:
     compact = Compaction()
     compact.go.clear()
-    values = settings(valkey_url, worker_id="w1", drain_seconds=60.0, timeout=TIMEOUT)
+    values = settings(valkey_url, worker_id="w1", drain_seconds=60.0)
 
     async def release_when_draining() -> None:
         async for _ in ticks():

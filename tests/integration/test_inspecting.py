@@ -20,7 +20,7 @@ async def test_a_late_audit_leaves_the_turn_to_others(
 
     def held(*args: Any) -> Any:
         begun.set()
-        assert go.wait(30)
+        assert go.wait(100)
         return audited(*args)
 
     session = client.session("s", format="openai-chat", window=14_000)
@@ -30,7 +30,7 @@ async def test_a_late_audit_leaves_the_turn_to_others(
     looking = asyncio.create_task(session.generations())
     try:
         assert await asyncio.to_thread(begun.wait, 30)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(100):
             view = await session.view()
     finally:
         go.set()

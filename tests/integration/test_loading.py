@@ -16,7 +16,6 @@ from offturn_config.keys import QUEUE
 from offturn_models.anthropic import Anthropic
 from offturn_models.route import parse_route
 from offturn_worker.summarizers import load
-from tests.conftest import TIMEOUT
 from tests.integration.shell import KEY, Compaction, settings, until, working
 
 ROUTE = "anthropic:m, openai:m"
@@ -70,10 +69,10 @@ async def test_it_is_loaded_after_a_look_and_no_job_waits_for_it(redis: Redis, v
 
     def later() -> None:
         looks.append(threading.current_thread() is not threading.main_thread())
-        go.wait(30)
+        go.wait(100)
 
     await Doorbell(redis).ring(KEY, 1)
-    async with working(settings(valkey_url, timeout=TIMEOUT), compact, later=later):
+    async with working(settings(valkey_url), compact, later=later):
         await until(lambda: looks and compact.begun)
         assert looks == [True]
         assert (await redis.info("commandstats"))["cmdstat_zrange"]["calls"]

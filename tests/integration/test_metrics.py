@@ -192,9 +192,7 @@ async def test_a_worker_tells_it_over_http(
     session, store = handle(client, "s"), SessionStore(redis)
     await session.record([{"role": "user", "content": "Never touch config/prod.yaml."}, *talk(24)])
     up: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
-    worker = asyncio.create_task(
-        run_worker(settings(valkey_url, timeout=TIMEOUT), summarizer=EXTRACTIVE, started=up.set_result)
-    )
+    worker = asyncio.create_task(run_worker(settings(valkey_url), summarizer=EXTRACTIVE, started=up.set_result))
     running = await up
     try:
         async for _ in ticks():

@@ -165,7 +165,7 @@ async def test_a_silent_store_does_not_hold_a_scrape_up(redis: Redis, monkeypatc
 
     async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
         client = Redis(port=server.sockets[0].getsockname()[1])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(100):
             text = await Fleet(client, redis).text()
         await client.aclose(close_connection_pool=True)
     assert read(text, "offturn_up_store") == 0

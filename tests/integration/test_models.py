@@ -111,7 +111,7 @@ def drafts(monkeypatch: pytest.MonkeyPatch) -> list[Draft]:
 
 
 async def called(server: FakeModel) -> Call:
-    async with asyncio.timeout(60):  # what the first call loads takes seconds on a busy machine
+    async with asyncio.timeout(120):  # what the first call loads takes seconds on a busy machine
         await server.called.wait()
     return server.calls[0]
 

@@ -16,6 +16,7 @@ from offturn.connect import open_redis
 from offturn.embedded_port import free_port
 from offturn.stopping import stop
 from offturn_worker.outage import Watch, is_outage
+from tests.conftest import TIMEOUT
 from tests.integration.servers import Server, running
 from tests.integration.shell import until
 
@@ -43,7 +44,8 @@ HARMS: dict[str, tuple[Harm, Harm]] = {
 
 
 async def client_of(server: Server) -> Redis:
-    return await open_redis(server.url, timeout=0.3)
+    """A look ends by itself; what else is asked has time."""
+    return await open_redis(server.url, timeout=TIMEOUT)
 
 
 @pytest.mark.parametrize("name", HARMS)

@@ -13,6 +13,7 @@ from offturn import Compacted, CompactionClient, Failed, outlasting, recipe
 from offturn.links import Links
 from offturn.store.errors import StoreFault, StoreFull, StoreUnavailable
 from offturn.store.sessions import SessionStore
+from tests.integration.clocks import Clock
 from tests.integration.test_recipe import Scripted, good, talk
 
 Method = Callable[..., Awaitable[Any]]
@@ -80,8 +81,10 @@ async def test_a_chunk_that_does_not_fit_holds_up_nothing(client: CompactionClie
     assert store.sent.count("save_chunk") == 1
 
 
-async def test_after_a_while_it_is_given_up() -> None:
-    tries = []
+async def test_after_a_while_it_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries, clock = [], Clock()
+    monkeypatch.setattr(outlasting, "time", clock)
+    monkeypatch.setattr(outlasting, "asyncio", clock)
 
     async def away() -> None:
         tries.append(1)

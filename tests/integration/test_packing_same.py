@@ -133,6 +133,7 @@ async def assert_same(packed: Session, kept: Session, step: str) -> None:
         assert one[what] == other[what], (step, what)
 
 
+@pytest.mark.timeout(900)  # twenty seconds of work: minutes, where a core is shared by twenty
 @settings(
     max_examples=20,
     phases=(Phase.explicit, Phase.generate),

@@ -36,7 +36,7 @@ def test_what_computes_takes_turns_and_what_waits_does_not_stand_behind_it() -> 
     def compute(number: int) -> str:
         running.append(number)
         most.append(len(running))
-        go.wait(30)
+        go.wait(100)
         running.remove(number)
         return f"{number} {STATE.get()} {threading.current_thread().name}"
 

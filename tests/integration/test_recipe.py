@@ -258,7 +258,7 @@ async def test_a_lost_claim_closes_the_call(place: Place) -> None:
     async def stolen(request: SummaryRequest) -> SummaryReply:
         await place.redis.hset(place.session.key.key("meta"), "token", "of somebody else")  # type: ignore[misc]
         try:
-            await asyncio.sleep(30)
+            await asyncio.sleep(3600)
         except asyncio.CancelledError:
             closed.set()
             raise
@@ -273,7 +273,7 @@ async def test_a_cancelled_job_hands_the_session_back(place: Place) -> None:
 
     async def endless(request: SummaryRequest) -> SummaryReply:
         started.set()
-        await asyncio.sleep(30)
+        await asyncio.sleep(3600)
         return await good(request)
 
     job = asyncio.create_task(place.run(Scripted([endless])))
@@ -327,7 +327,7 @@ async def test_a_store_that_is_away_does_not_swallow_a_cancellation(
 
     async def endless(request: SummaryRequest) -> SummaryReply:
         started.set()
-        await asyncio.sleep(30)
+        await asyncio.sleep(3600)
         return await good(request)
 
     async def away(*_args: object, **_options: object) -> None:
@@ -346,7 +346,7 @@ async def test_what_ends_the_renewal_is_the_outcome(place: Place, monkeypatch: p
         raise StoreFault("NOPERM")
 
     async def endless(request: SummaryRequest) -> SummaryReply:
-        await asyncio.sleep(30)
+        await asyncio.sleep(3600)
         return await good(request)
 
     monkeypatch.setattr(SessionStore, "renew", refused)

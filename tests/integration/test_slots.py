@@ -103,7 +103,7 @@ async def test_no_wait_for_a_slot_is_too_long() -> None:
     await waiting
     assert not stalled.done()
     progress._last -= 1_000
-    await asyncio.wait_for(progress.stalled(100), 20)
+    await asyncio.wait_for(progress.stalled(100), 100)
     stalled.cancel()
 
 
@@ -118,7 +118,7 @@ async def test_requests_at_a_time_need_one_slot() -> None:
     async with called(job) as first:
         await first.wait()
     async with called(job) as first, called(job) as second:
-        await asyncio.wait_for(asyncio.gather(first.wait(), second.wait()), 20)
+        await asyncio.wait_for(asyncio.gather(first.wait(), second.wait()), 100)
         assert slots.locked()
     assert (slots._value, left.times) == (1, 2)
 
@@ -136,7 +136,7 @@ async def test_a_request_that_is_cancelled_while_it_waits_takes_no_slot() -> Non
     other.leave()
     await until(lambda: not slots.locked())
     async with called(job) as begun:
-        await asyncio.wait_for(begun.wait(), 20)
+        await asyncio.wait_for(begun.wait(), 100)
     assert slots._value == 1
 
 

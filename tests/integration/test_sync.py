@@ -250,7 +250,7 @@ def test_a_child_opens_a_client_of_its_own_and_the_end_closes_what_is_open(
     blocking: sync.CompactionClient, valkey_url: str
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, valkey_url], capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, "-c", CHILD, valkey_url], capture_output=True, text=True, timeout=250, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [background.FORKED, "3"]
@@ -266,6 +266,6 @@ client.session("left", format="openai-chat").record({"role": "user", "content": 
 
 def test_what_could_not_be_delivered_is_told_at_the_end() -> None:
     url = f"redis://127.0.0.1:{free_port()}"
-    done = subprocess.run([sys.executable, "-c", LEFT, url], capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run([sys.executable, "-c", LEFT, url], capture_output=True, text=True, timeout=250, check=False)
     assert "1 message of 1 session" in done.stderr
     assert "Kept." not in done.stderr

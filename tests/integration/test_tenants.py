@@ -19,7 +19,7 @@ from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
 from offturn_worker.archive import walk
 from offturn_worker.archive.walk import Walk
-from tests.integration.archived import brought_back, keeper_at, walk_of
+from tests.integration.archived import Round, brought_back, keeper_at, walk_of
 from tests.integration.host import human, says, turn
 
 TENANT = "acme"
@@ -140,7 +140,7 @@ async def test_what_has_expired_counts_no_more_once_the_walk_was_there(
     await redis.delete(SessionKey(TENANT, "s1").key("meta"), SessionKey(TENANT, "s1").key("log"))
     await handle(acme, "s1").record([human("Anew.")])
 
-    await Walk(ArchiveStore(redis), tenants, None, after=None).once()
+    await Round(ArchiveStore(redis), tenants, None, after=None).once()
 
     used = await tenants.usage(TENANT)
     assert (used.sessions, used.bytes) == (2, await summed(redis, "s1", "s2"))
@@ -164,7 +164,7 @@ async def test_the_walk_asks_once_a_round_who_the_tenants_are(
 
     monkeypatch.setattr(tenants, "names", all_of_them)
     monkeypatch.setattr(tenants, "vanished", of_one)
-    monkeypatch.setattr(walk, "STEP_SECONDS", 30)
+    monkeypatch.setattr(walk, "STEP_SECONDS", 3600.0)
     await Walk(ArchiveStore(redis), tenants, None, after=None).once()
 
     assert asked == ["*", "a", "b", "c"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from offturn import CompactionClient, Skipped, Usage
+from offturn import CompactionClient, Session, Skipped, Usage
 from offturn.testing import FakeSummarizer, summary_of
 from offturn_config import keys
 from offturn_engine.summary import SummaryReply, SummaryRequest
@@ -56,28 +56,34 @@ async def test_a_policy_without_phases_pays_for_none(client: CompactionClient) -
     assert await client.run_due() == [Skipped(reason="phases_off")]
 
 
-async def test_silence_above_the_floor_starts_one(client: CompactionClient) -> None:
-    overrides = {"trigger.idle_seconds": 1, "trigger.idle_floor": 2_000}
+async def silence_ends(redis: Redis, session: Session) -> None:
+    """As if its hour were over: the store had foreseen an end that was still to come."""
+    meta = session.key.key("meta")
+    foreseen = int(await redis.hget(meta, "doze") or 0)  # type: ignore[misc]
+    now, _ = await redis.time()
+    assert await redis.zscore(keys.due(), session.key.member) == foreseen > 1000 * now
+    await redis.hset(meta, "doze", "1")  # type: ignore[misc]
+    await redis.zadd(keys.due(), {session.key.member: 1})
+
+
+async def test_silence_above_the_floor_starts_one(client: CompactionClient, redis: Redis) -> None:
+    overrides = {"trigger.idle_seconds": 3600, "trigger.idle_floor": 2_000}
     session = client.session("idle", format="openai-chat", window=WINDOW, overrides=overrides)
     await session.record(talk(8))
     small = client.session("small", format="openai-chat", window=WINDOW, overrides=overrides)
     await small.record(talk(1))
     assert not (await session.status()).due
 
-    outcomes: list[object] = []
-    for _ in range(100):
-        if outcomes := list(await client.run_due()):
-            break
-        await asyncio.sleep(0.1)
-
-    assert len(outcomes) == 1
+    assert await client.run_due() == []
+    await silence_ends(redis, session)
+    assert len(await client.run_due()) == 1
     assert "finished" in [event.kind for event in await session.events()]
     assert await client.run_due() == []
     assert "finished" not in [event.kind for event in await small.events()]
 
 
-async def test_a_message_during_a_job_begins_a_silence_that_counts(client: CompactionClient) -> None:
-    overrides = {"trigger.idle_seconds": 1, "trigger.idle_floor": 1_000, "gate": "always_summarise"}
+async def test_a_message_during_a_job_begins_a_silence_that_counts(client: CompactionClient, redis: Redis) -> None:
+    overrides = {"trigger.idle_seconds": 3600, "trigger.idle_floor": 1_000, "gate": "always_summarise"}
     session = client.session("meanwhile", format="openai-chat", window=WINDOW, overrides=overrides)
     await session.record(talk(20))
     await session.request()
@@ -89,26 +95,21 @@ async def test_a_message_during_a_job_begins_a_silence_that_counts(client: Compa
     assert not isinstance(asked, Skipped)
     assert not (await session.status()).due
 
-    outcomes: list[object] = []
-    for _ in range(100):
-        if outcomes := list(await client.run_due(summarizer=FakeSummarizer())):
-            break
-        await asyncio.sleep(0.1)
-    assert len(outcomes) == 1
+    assert await client.run_due() == []
+    await silence_ends(redis, session)
+    assert len(await client.run_due(summarizer=FakeSummarizer())) == 1
     assert (await client.run_due()) == []
 
 
 async def test_silence_that_ends_while_a_limit_holds_starts_one_later(client: CompactionClient, redis: Redis) -> None:
-    overrides = {"trigger.idle_seconds": 1, "trigger.idle_floor": 2_000, "trigger.minimum_interval": 900}
+    overrides = {"trigger.idle_seconds": 3600, "trigger.idle_floor": 2_000, "trigger.minimum_interval": 900}
     session = client.session("later", format="openai-chat", window=WINDOW, overrides=overrides)
     await session.record(talk(30))
     [first] = await client.run_due()
     await session.record(talk(5, 30))
-    late: list[object] = []
-    for _ in range(100):
-        if late := list(await client.run_due()):
-            break
-        await asyncio.sleep(0.1)
+    assert await client.run_due() == []
+    await silence_ends(redis, session)
+    late = await client.run_due()
     await redis.hdel(session.key.key("meta"), "starts")  # type: ignore[misc]  # the interval is over
     await redis.zadd(keys.due(), {session.key.member: int(time.time() * 1000)})  # the store counts whole milliseconds
     [then] = await client.run_due()

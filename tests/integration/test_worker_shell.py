@@ -17,11 +17,13 @@ from offturn.embedded import open_server
 from offturn_config import keys
 from offturn_config.keys import QUEUE, SessionKey
 from offturn_config.settings import load_worker_settings
+from offturn_worker import lease
 from offturn_worker.app import Servers, open_servers
 from offturn_worker.outage import Watch
 from offturn_worker.poller import Poller
 from offturn_worker.wake import Wake
 from tests.conftest import TIMEOUT
+from tests.integration.clocks import Naps
 from tests.integration.shell import KEY, Compaction, lock_of, settings, until, until_empty, working
 
 
@@ -46,19 +48,26 @@ async def test_a_used_id_can_be_rung_again(redis: Redis, valkey_url: str) -> Non
             await until_empty(redis)
 
 
-async def test_the_lock_lasts_one_lease_and_is_renewed(redis: Redis, valkey_url: str) -> None:
-    compact = Compaction()
+async def test_the_lock_lasts_one_lease_and_is_renewed(
+    redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naps, lease_ms, compact = Naps(), 600_000, Compaction()
+    monkeypatch.setattr(lease, "asyncio", naps)
     compact.go.clear()
-    async with working(settings(valkey_url, job_timeout=600.0), compact):
+    async with working(settings(valkey_url, lease_ms=lease_ms, job_timeout=3600.0), compact):
         await Doorbell(redis).ring(KEY, 1)
         await until(lambda: compact.begun)
-        for _ in range(8):  # twice the lease, in all
-            assert 0 < await redis.pttl(lock_of(KEY)) <= 1000
-            await asyncio.sleep(0.25)
+        for renewals in range(8):  # twice the lease, in all
+            await until(lambda: len(naps.seconds) == renewals + 1)  # noqa: B023 - awaited at once
+            assert lease_ms / 2 < await redis.pttl(lock_of(KEY)) <= lease_ms
+            await redis.pexpire(lock_of(KEY), lease_ms // 4)  # as if that much of it had passed
+            naps.end()
+        await until(lambda: len(naps.seconds) == 9)
         compact.go.set()
         await until_empty(redis)
         assert not await redis.exists(lock_of(KEY))
     assert compact.begun == ["s1"]
+    assert naps.seconds == [lease_ms / 4000] * 9
 
 
 async def test_a_lost_lock_starts_no_twin_in_this_process(redis: Redis, valkey_url: str) -> None:

@@ -19,10 +19,10 @@ from offturn.doorbell import Doorbell
 from offturn.embedded import open_server
 from offturn_config.errors import InvalidSetting
 from offturn_config.keys import SessionKey
-from offturn_worker import app
+from offturn_worker import app, health
 from offturn_worker.app import Running, open_servers, serve
 from tests.conftest import TIMEOUT
-from tests.integration.shell import KEY, Compaction, settings, until, until_empty, working
+from tests.integration.shell import KEY, SHORT, Compaction, settings, until, until_empty, working
 
 
 async def get(running: Running, path: str) -> tuple[int, dict[str, Any]]:
@@ -31,7 +31,8 @@ async def get(running: Running, path: str) -> tuple[int, dict[str, Any]]:
         return reply.status, await reply.json()
 
 
-async def test_health(valkey_url: str) -> None:
+async def test_health(valkey_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "PING_SECONDS", TIMEOUT)
     async with working(settings(valkey_url), Compaction()) as running:
         status, facts = await get(running, "/livez")
         assert (status, facts["status"]) == (200, "ok")
@@ -73,10 +74,13 @@ async def test_a_taken_health_port_is_told(valkey_url: str) -> None:
                 await serve(values, servers, Compaction())
 
 
-async def test_outage_and_restart_of_redis(tmp_path: Path, lines: Callable[[], list[dict[str, Any]]]) -> None:
+async def test_outage_and_restart_of_redis(
+    tmp_path: Path, lines: Callable[[], list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "PING_SECONDS", TIMEOUT)
     server, compact = open_server(tmp_path), Compaction()
     url = f"redis://127.0.0.1:{server.port}/0"
-    async with working(settings(url), compact) as running:
+    async with working(settings(url, lease_ms=SHORT), compact) as running:
         compact.go.clear()
         client = await open_redis(url, timeout=TIMEOUT)
         await Doorbell(client).ring(SessionKey("default", "before"), 1)
@@ -101,7 +105,7 @@ async def test_outage_and_restart_of_redis(tmp_path: Path, lines: Callable[[], l
 async def test_a_silent_redis_is_outlived(tmp_path: Path) -> None:
     server, compact = open_server(tmp_path), Compaction()
     url = f"redis://127.0.0.1:{server.port}/0"
-    async with working(settings(url, timeout=0.2), compact) as running:
+    async with working(settings(url, timeout=0.2, lease_ms=SHORT), compact) as running:
         os.kill(server.pid, signal.SIGSTOP)
         await asyncio.sleep(1)
         assert (await get(running, "/readyz"))[0] == 503

@@ -23,9 +23,11 @@ from offturn.embedded_port import free_port
 from offturn.stopping import stop
 from offturn_config.errors import InvalidSetting
 from offturn_config.settings import WorkerSettings
+from offturn_worker import health
 from offturn_worker.app import Running, open_servers, serve
+from tests.conftest import TIMEOUT
 from tests.integration.servers import Server, running
-from tests.integration.shell import KEY, Compaction, settings, ticks, until
+from tests.integration.shell import KEY, SHORT, Compaction, settings, ticks, until
 
 Lines = Callable[[], list[dict[str, Any]]]
 
@@ -70,8 +72,11 @@ def of(lines: Lines, event: str) -> list[dict[str, Any]]:
     return [line for line in lines() if line["event"] == event]
 
 
-async def test_it_is_alive_and_not_ready_and_goes_on_when_the_server_is_there(server: Server, lines: Lines) -> None:
-    values, compact = settings(server.url, health_port=free_port(), timeout=5.0), Compaction()
+async def test_it_is_alive_and_not_ready_and_goes_on_when_the_server_is_there(
+    server: Server, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "PING_SECONDS", TIMEOUT)
+    values, compact = settings(server.url, health_port=free_port(), lease_ms=SHORT), Compaction()
     async with waiting(values, compact) as (worker, told):
         [awaited] = of(lines, "server_awaited")
         assert (awaited["setting"], awaited["url"]) == ("OFFTURN_STORE_URL", server.url)
@@ -80,7 +85,7 @@ async def test_it_is_alive_and_not_ready_and_goes_on_when_the_server_is_there(se
         assert not told
 
         server.start()
-        client = await open_redis(server.url, timeout=1)
+        client = await open_redis(server.url, timeout=TIMEOUT)
         await Doorbell(client).ring(KEY, 1)
         await until(lambda: compact.begun)
         await client.aclose()
@@ -100,7 +105,7 @@ async def test_other_workers_are_heard_before_it_takes_jobs(server: Server, line
         server.start()
         await until(lambda: told)
         await until(lambda: of(lines, "server_found"))
-        client = await open_redis(server.url, timeout=1)
+        client = await open_redis(server.url, timeout=TIMEOUT)
         await Doorbell(client).ring(KEY, 1)
         await asyncio.sleep(0.3)
         await client.aclose()

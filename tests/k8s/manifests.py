@@ -42,7 +42,7 @@ def _tool() -> list[str]:
 
 @cache
 def _rendered(folder: Path) -> str:
-    done = subprocess.run([*_tool(), str(folder)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*_tool(), str(folder)], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

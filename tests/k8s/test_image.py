@@ -119,7 +119,7 @@ def _files(home: Path) -> set[Path]:
 
 def _run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [*_as_pod(), *arguments]
-    return subprocess.run(command, cwd="/", env=_environment(home), capture_output=True, text=True, timeout=100)
+    return subprocess.run(command, cwd="/", env=_environment(home), capture_output=True, text=True, timeout=250)
 
 
 def test_the_command_is_there_and_needs_no_home(installed: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_worker_lives_as_its_pod_would(installed: Path, valkey_url: str) -> No
                     assert worker.poll() is None  # a kubelet asks again too: a busy store may be late once
             assert _status(f"http://127.0.0.1:{port}/metrics") == 200
             worker.send_signal(signal.SIGTERM)
-            rest, _ = worker.communicate(timeout=60)
+            rest, _ = worker.communicate(timeout=200)
         finally:
             worker.kill()
     assert worker.returncode == 0, rest

@@ -65,7 +65,7 @@ async def test_a_session_that_waits_is_in_no_queue(client: CompactionClient, red
     await session.record({"role": "user", "content": "Fix the login bug."})
     await session.request()
     store = SessionStore(redis)
-    claim = await store.claim(session.key, token="t", lease_ms=4000)
+    claim = await store.claim(session.key, token="t", lease_ms=600_000)
     assert isinstance(claim, Claim)
     await redis.delete(keys.QUEUE)  # the job has ended
     await store.finish(session.key, claim=claim, outcome="unavailable", backoff_ms=600_000)

@@ -27,7 +27,7 @@ from offturn_worker.summarizers import build_for_worker
 from tests.conftest import TIMEOUT
 from tests.integration.archived import keeper_at
 from tests.integration.host import turns
-from tests.integration.servers import Server, running
+from tests.integration.servers import PATIENCE, Server, running
 from tests.integration.shell import ticks
 from tests.k8s.manifests import FOLDER, combination, named
 from tests.packaging.sources import ROOT
@@ -80,7 +80,7 @@ def test_the_page_tells_how_the_sample_becomes_yours(tmp_path: Path) -> None:
     (tmp_path / "k8s").symlink_to(FOLDER)
     variables = {"WORKER": "worker", "HOST": "host-acme", "KEDA": "keda", "PATH": os.environ["PATH"]}
     command = ["bash", "-euc", f"kubectl() {{ :; }}\n{snippet}"]
-    subprocess.run(command, cwd=tmp_path, env=variables, check=True, timeout=30)
+    subprocess.run(command, cwd=tmp_path, env=variables, check=True, timeout=120)
     assert (tmp_path / "users.acl").read_text() == _with_passwords(SAMPLE)
 
 
@@ -153,7 +153,7 @@ async def test_a_host_may_call_all_there_is_but_what_needs_scan(server: Server, 
         try:
             session = client.session("s1", format="openai-chat", window=32_000, overrides={"session.ttl": 86_400})
             await session.record(turns("openai-chat", 60, size=1_500))
-            await asyncio.wait_for(told.wait(), TIMEOUT)
+            await asyncio.wait_for(told.wait(), PATIENCE)
             await session.search("module")
             await session.recall("m0")
             await session.rewind(turns=1)

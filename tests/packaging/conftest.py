@@ -69,7 +69,7 @@ def run() -> Run:
         environment = {"PYTHONPATH": ":".join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(cwd)}
         # -S: site would add this checkout's editable install.
         command = [sys.executable, "-S", *arguments]
-        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=200)
 
     return start
 

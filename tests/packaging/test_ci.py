@@ -21,7 +21,7 @@ def _run(tmp_path: Path, fails: str) -> tuple[subprocess.CompletedProcess[str], 
     fake.write_text(f'#!/bin/sh\necho "$@ $CI" >> {calls}\ncat\n[ "$1" != "{fails}" ] || exit 7\n')
     fake.chmod(0o755)
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run([SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=30)
+    done = subprocess.run([SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     return done, calls.read_text().splitlines()
 
 
@@ -67,7 +67,7 @@ assert drawn() == first
 def test_the_same_examples_are_drawn_whatever_was_loaded_before() -> None:
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), "CI": "true"}
     command = [sys.executable, "-c", DRAWN_TWICE]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr
 
 

@@ -157,7 +157,7 @@ def test_the_example_works_when_pasted(tmp_path: Path) -> None:
     assert len([line for line in example.splitlines() if line.strip()]) <= 16
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     command = [sys.executable, "-W", "error", "-c", example]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr
     outcome, view = done.stdout.splitlines()
     assert outcome.startswith("[Compacted(generation=1,")

@@ -31,7 +31,7 @@ def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["make", "--no-print-directory", f"PYTHON={checkout}/.venv/bin/python", *arguments]
     outer = ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "ARGS")  # of `make test ARGS=...`, which runs this
     env = {name: value for name, value in os.environ.items() if name not in outer}
-    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=30, env=env)
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=120, env=env)
 
 
 def test_setting_up_speaks_on_stderr(checkout: Path) -> None:

@@ -193,7 +193,7 @@ def test_prometheus_finds_the_workers() -> None:
 
 
 def run_promtool(*args: str | Path) -> None:
-    done = subprocess.run(["promtool", *args], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["promtool", *args], capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -120,11 +120,19 @@ async def warn_of_settings(redis: Redis) -> None:
 
 async def _skew_ms(redis: Redis) -> int:
     """How far this machine's clock is ahead of the server's; 0 where the server does not tell."""
+    asked = time.time()
     try:
         seconds, microseconds = map(int, await redis.time())
     except ResponseError:
         return 0
-    return round((time.time() - seconds) * 1000 - microseconds / 1000)
+    return apart(asked, time.time(), seconds + microseconds / 1_000_000)
+
+
+def apart(asked: float, answered: float, told: float) -> int:
+    """Milliseconds for which this machine's clock is ahead of a server's, at least: 0 where it told a time between question
+    and answer, however long that took. All are seconds since the epoch.
+    """
+    return round(1000 * (max(0.0, asked - told) or min(0.0, answered - told)))
 
 
 async def _config(redis: Redis, name: str) -> str | None:

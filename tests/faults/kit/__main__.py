@@ -27,12 +27,13 @@ def main() -> int:
     print(f"seed {seed} · plan {plan.name} · about {plan.seconds / 60 + plan.takeovers * 0.12:.0f} minutes", flush=True)
     report = asyncio.run(run(plan, seed, folder, lambda text: print(f"  {text}", flush=True)))
     print(report.table())
-    print(f"seed {seed} · {report.seconds:.0f} s · " + ("; ".join(report.missed) or "everything holds"))
-    if report.missed:
+    missed = report.missed + report.late
+    print(f"seed {seed} · {report.seconds:.0f} s · " + ("; ".join(missed) or "everything holds"))
+    if missed:
         print(f"what the run left behind: {folder}")
     elif given.keep is None:
         shutil.rmtree(folder)
-    return 1 if report.missed else 0
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -62,10 +62,15 @@ class Report:
             found.append(f"generations: {made} of {self.plan.generations}")
         if len(self.takeovers) < self.plan.takeovers:
             found.append(f"take-overs: {len(self.takeovers)} of {self.plan.takeovers}")
-        elif statistics.median(self.takeovers) > MEDIAN or max(self.takeovers) > LONGEST:
-            found.append(f"take-overs: a median of {MEDIAN} s and {LONGEST} s at most are asked for")
         rules: dict[str, int] = self.verdict.get("rules", {"no verdict": 1})
         return found + [f"the judge found {rule}: {n}" for rule, n in rules.items()]
+
+    @property
+    def late(self) -> list[str]:
+        """Take-overs that lasted too long, on a machine that does nothing else."""
+        if not self.takeovers or (statistics.median(self.takeovers) <= MEDIAN and max(self.takeovers) <= LONGEST):
+            return []
+        return [f"take-overs: a median of {MEDIAN} s and {LONGEST} s at most are asked for"]
 
     def table(self) -> str:
         """For people."""

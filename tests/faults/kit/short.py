@@ -9,14 +9,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from offturn.stopping import stop
 from tests.faults.kit.driver import call_judge, rest
 from tests.faults.kit.stage import Held, Stage
 from tests.faults.kit.variants import broken
 from tests.faults.kit.writer import Spec
 
 LEASE_MS = 1_000
-SETTLE = 6.0  # seconds
-PATIENCE = 40.0  # a busy machine is no fault
+SETTLE = 60.0  # seconds
+PATIENCE = 100.0  # a busy machine is no fault
 
 Act = Callable[[Stage], Awaitable[None]]
 
@@ -32,14 +33,14 @@ async def configured_meanwhile(stage: Stage) -> None:
     """A job stands before its commit while the session is configured anew: its epoch is over."""
     async with _standing(stage, "epoch"):
         assert await stage.operate("epoch", "configure") == "ok"
-    await stage.seen("finish", "epoch", 3)
+    await stage.seen("finish", "epoch", PATIENCE)
 
 
 async def requested_meanwhile(stage: Stage) -> None:
     """A job stands before its commit while another compaction is asked for: that needs a job of its own."""
     async with _standing(stage, "dirty"):
         assert await stage.operate("dirty", "request") == "ok"
-    await stage.seen("finish", "dirty", 3)
+    await stage.seen("finish", "dirty", PATIENCE)
 
 
 async def frozen_holder(stage: Stage) -> None:
@@ -51,13 +52,22 @@ async def frozen_holder(stage: Stage) -> None:
             async with stage.held("plan", session="claim", patience=PATIENCE) as second:
                 assert second is not None
                 assert second.worker != first.worker
-                ended = asyncio.create_task(stage.seen("after commit", "claim", 6))
+                ended = asyncio.create_task(_first(stage, "claim", "after commit", "finish"))
                 child.signal(signal.SIGCONT)
                 stage.go(first)
                 await ended
         finally:
             child.signal(signal.SIGCONT)
-    await stage.seen("finish", "claim", 3)
+    await stage.seen("finish", "claim", PATIENCE)
+
+
+async def _first(stage: Stage, session: str, *steps: str) -> None:
+    """Until a worker reaches one of these steps of this session."""
+    looking = [asyncio.create_task(stage.seen(step, session, PATIENCE)) for step in steps]
+    try:
+        await asyncio.wait(looking, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await stop(*looking)
 
 
 async def purged_twice(stage: Stage) -> None:

@@ -99,7 +99,7 @@ class Stage:
         self.hosts[name] = child
         url = (await self._proxy(name)).url
         wanted = {"url": url, "timeout": HOST_TIMEOUT, "seed": self.seed, "variant": self.variant, "skew": skew}
-        await child.ask(30, open={**wanted, "run": run, "sessions": [asdict(spec) for spec in sessions]})
+        await child.ask(100, open={**wanted, "run": run, "sessions": [asdict(spec) for spec in sessions]})
         for spec in sessions:
             self.owners.setdefault(spec.session, []).append(name)
             self.formats[spec.session] = spec.format
@@ -167,7 +167,7 @@ class Stage:
         if child.alive:
             self.tally.add("worker SIGSTOP longer than the lease", worker=name, seconds=seconds, **facts)
 
-    async def operate(self, session: str, operation: str, *, host: str = "", patience: float = 20) -> str:
+    async def operate(self, session: str, operation: str, *, host: str = "", patience: float = 100) -> str:
         """Let a host of the session do something; `ok`, or why not."""
         child = self.hosts[host or self.owners[session][0]]
         answer = await child.ask(patience, do=operation, session=session)

@@ -18,8 +18,10 @@ from offturn_worker.demo.recorded import Recording
 WINDOW = 36_000
 PACE_SECONDS = 0.12
 NEARLY_FULL = 0.72  # share of the window from which the model's answers take as long as real ones
-LONGEST_ANSWER_SECONDS = 12.0
-LAST_WAIT_SECONDS = 20.0
+LONGEST_ANSWERS_SECONDS = 120.0
+"""All that slowed answers take: without a worker the play goes on."""
+
+LAST_WAIT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,7 @@ class Play:
     pace: float = PACE_SECONDS
     turns: list[Turn] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
+    slowed: float = 0.0
 
     async def run(self) -> None:
         """Play every message; ask for a compaction at each phase end; wait for the last one only."""
@@ -83,11 +86,12 @@ class Play:
         await asyncio.sleep(self.pace)
         if self.turns[-1].view.tokens < NEARLY_FULL * WINDOW:
             return
-        for _ in range(int(LONGEST_ANSWER_SECONDS / self.pace)):
+        while self.slowed < LONGEST_ANSWERS_SECONDS:
             status = await self.session.status()
             if not status.due or status.current != status.generation:
                 return
             await asyncio.sleep(self.pace)
+            self.slowed += self.pace
 
     async def _view(self, sent: int) -> None:
         started = time.perf_counter()

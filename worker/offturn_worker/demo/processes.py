@@ -9,7 +9,8 @@ import signal
 import sys
 from dataclasses import dataclass, field
 
-READY_SECONDS = 20.0
+READY_SECONDS = 120.0
+"""Until a process has started: a few seconds, and on a machine that does much else as long as it takes."""
 
 
 @dataclass(slots=True)
@@ -21,25 +22,22 @@ class Processes:
     workers: list[asyncio.subprocess.Process] = field(default_factory=list)
 
     async def worker(self, delay: float) -> asyncio.subprocess.Process:
-        """One worker process whose commits wait `delay` seconds."""
+        """One worker process whose commits wait `delay` seconds, once it takes jobs."""
         child = await self._start("-m", "offturn_worker.demo.slow_worker", str(delay))
         self.workers.append(child)
+        await _told(child)
         return child
 
     async def fake_model(self, delay: float) -> str:
         """The local model server's URL; each answer starts after `delay` seconds."""
         child = await self._start("-m", "offturn_worker.fake_model", "--port", "0", "--delay", str(delay))
-        assert child.stdout is not None
-        line = await asyncio.wait_for(child.stdout.readline(), READY_SECONDS)
-        url: str = json.loads(line)["url"]
+        url: str = json.loads(await _told(child))["url"]
         return url
 
     async def page(self) -> str:
         """The address of the HTTP service, in a process of its own: it must not make the host wait."""
         child = await self._start("-m", "offturn", "serve", "--port", "0")
-        assert child.stdout is not None
-        line = await asyncio.wait_for(child.stdout.readline(), READY_SECONDS)
-        return line.decode().strip()
+        return (await _told(child)).decode().strip()
 
     async def kill(self, child: asyncio.subprocess.Process) -> None:
         """SIGKILL: nothing is cleaned up."""
@@ -68,3 +66,12 @@ class Processes:
         )
         self.children.append(child)
         return child
+
+
+async def _told(child: asyncio.subprocess.Process) -> bytes:
+    """The first line of its output: it is ready. Raises RuntimeError where it has ended instead."""
+    assert child.stdout is not None
+    line = await asyncio.wait_for(child.stdout.readline(), READY_SECONDS)
+    if not line:
+        raise RuntimeError(f"process {child.pid} of the demonstration ended before it was ready")
+    return line

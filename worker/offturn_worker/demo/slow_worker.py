@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ from offturn.store.replies import CommitReply
 from offturn.store.sessions import SessionStore
 from offturn_config.keys import SessionKey
 from offturn_config.settings import load_worker_settings
-from offturn_worker.app import run_worker
+from offturn_worker.app import Running, run_worker
 from offturn_worker.logs import configure_logging
 from offturn_worker.summarizers import build
 
@@ -29,10 +30,15 @@ class SlowStore(SessionStore):
 
 
 async def main(seconds: float) -> None:
-    """Run until a signal; settings as for any worker."""
+    """Run until a signal; settings as for any worker. Prints a line once it takes jobs."""
     settings = load_worker_settings()
     configure_logging(level=settings.log_level, style=settings.log_format)
-    await run_worker(settings, summarizer=build(settings), store=partial(SlowStore, seconds=seconds))
+
+    def started(running: Running) -> None:
+        print(json.dumps({"worker": running.worker_id}), flush=True)  # noqa: T201 -- who started it reads that
+
+    store = partial(SlowStore, seconds=seconds)
+    await run_worker(settings, summarizer=build(settings), started=started, store=store)
 
 
 if __name__ == "__main__":

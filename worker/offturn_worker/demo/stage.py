@@ -20,7 +20,8 @@ from offturn_worker.shutdown import stop_on_signal
 
 SESSION = "demo"
 SLOWED_SECONDS = 0.6
-STORE_SECONDS = 2.0
+HELD_SECONDS = 300.0  # of a worker that is to be killed in the middle of a job: longer than any turn
+STORE_SECONDS = 20.0  # of one call: a busy machine is no outage, which is not what is shown here
 EVERY = 10  # turns between two lines where nothing happened
 
 
@@ -90,7 +91,7 @@ async def run(wishes: Wishes, say: Callable[[str], None]) -> Account:
     with tempfile.TemporaryDirectory(prefix="offturn-demo-") as folder:
         url = f"embedded://{folder}/valkey"
         say("starting the embedded Valkey")
-        async with CompactionClient.from_url(url) as client:
+        async with CompactionClient.from_url(url, timeout=STORE_SECONDS) as client:
             # Without restores: who recounts the views is to find what was sent, and nothing else.
             session = client.session(
                 SESSION, format="openai-chat", window=WINDOW, overrides={"after.restore_tokens": 0}
@@ -99,9 +100,9 @@ async def run(wishes: Wishes, say: Callable[[str], None]) -> Account:
             processes = Processes({"OFFTURN_STORE_URL": url, "OFFTURN_HEALTH_PORT": "-1"})
             try:
                 summarizer = await _summarizer(wishes, processes, say)
-                await processes.worker(SLOWED_SECONDS)
-                say(f"started worker {processes.workers[0].pid}, summarizer {summarizer}")
-                say(f"its commits are slowed by {SLOWED_SECONDS} s, so that the host can be seen going on meanwhile")
+                worker = await processes.worker(HELD_SECONDS if wishes.kill else SLOWED_SECONDS)
+                say(f"started worker {worker.pid}, summarizer {summarizer}")
+                say(_slowed(wishes))
                 if wishes.web:
                     say(f"watch it at {await _page(processes, url)}")
                 say("the recorded answers come at once; near a full window they are slowed, as real models are slow")
@@ -121,6 +122,12 @@ async def run(wishes: Wishes, say: Callable[[str], None]) -> Account:
                 return facts
             finally:
                 await processes.stop()
+
+
+def _slowed(wishes: Wishes) -> str:
+    if wishes.kill:
+        return "its first commit waits until it is killed, so that this happens in the middle of a job"
+    return f"its commits are slowed by {SLOWED_SECONDS} s, so that the host can be seen going on meanwhile"
 
 
 async def _page(processes: Processes, url: str) -> str:

@@ -22,6 +22,7 @@ from redis.exceptions import (
 
 from offturn.connect import open_redis
 from offturn_worker.doctor.target import Target
+from offturn_worker.server import apart
 
 SECONDS = 3.0
 """For one look at a server. A frozen one costs this much, whatever is asked of it."""
@@ -43,7 +44,7 @@ class Trouble:
 class Server:
     """`info`: fields of INFO, empty where a managed server or an ACL denies it; `appendfsync` None likewise.
 
-    `skew_ms`: how far this machine's clock is ahead. `milliseconds`: of one round trip.
+    `skew_ms`: how far this machine's clock is ahead, at least. `milliseconds`: of one round trip.
     """
 
     milliseconds: int
@@ -114,13 +115,13 @@ def _stopped(trouble: Trouble) -> Trouble:
 
 async def _look(redis: Redis) -> Server:
     await redis.ping()  # connects: the round trip measured below is one command's
-    began, clock = time.monotonic(), time.time()
+    began = time.time()
     seconds, microseconds = map(int, await redis.time())
-    spent = time.monotonic() - began
+    answered = time.time()
     info = await _told(lambda: redis.execute_command("INFO"))  # type: ignore[no-untyped-call]
     return Server(
-        milliseconds=round(spent * 1000),
-        skew_ms=round((clock + spent / 2 - seconds) * 1000 - microseconds / 1000),
+        milliseconds=round((answered - began) * 1000),
+        skew_ms=apart(began, answered, seconds + microseconds / 1_000_000),
         info=info if isinstance(info, dict) else {},
         appendfsync=await _config(redis, "appendfsync"),
     )
