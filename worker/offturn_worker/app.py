@@ -261,7 +261,7 @@ async def _started_without(later: Callable[[], None], poller: Poller) -> AsyncIt
 
     async def do() -> None:
         await poller.looked.wait()
-        await asyncio.get_running_loop().run_in_executor(None, later)  # a job's turn comes first
+        await asyncio.to_thread(later)  # in line with what computes, and in front: the first jobs need it to ask
 
     task = asyncio.create_task(do())
     try:
