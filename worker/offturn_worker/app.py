@@ -46,15 +46,13 @@ from offturn_worker.pausing import KnownPauses, unless_paused
 from offturn_worker.poller import Poller
 from offturn_worker.process import kept
 from offturn_worker.pulse import Pulse
-from offturn_worker.server import Named, arrived, outages
+from offturn_worker.server import FIRST_LOOK_SECONDS, Named, arrived, outages
 from offturn_worker.shutdown import stop_on_signal
 from offturn_worker.summarizers import endpoints, load
 from offturn_worker.sweep import Sweep
 from offturn_worker.tenants import within_places
 from offturn_worker.tracing import Together, Traces, traces_sent
 from offturn_worker.wake import Wake
-
-FIRST_LOOK_SECONDS = 2.0  # somebody may sit before it
 
 log = structlog.get_logger(__name__)
 
