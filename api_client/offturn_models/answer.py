@@ -20,6 +20,9 @@ from .failure import failure
 
 ROOM, LONGEST_TOKEN = 10_000, 40  # characters
 
+_LOADED = set[str]()
+"""SDKs that are all there: one that another thread still imports is among `sys.modules` too."""
+
 
 @dataclass(slots=True)
 class Draft:
@@ -56,9 +59,11 @@ async def answer(
     `sdk` is the package `stream` imports; `finishes` maps the provider's finish words; an unknown one counts as `length`:
     not a complete answer.
     """
-    # In a thread: the first import takes seconds, and a worker has leases to renew meanwhile. Not `to_thread`: in a worker
-    # that waits for the turn of what jobs compute, and an SDK that is there already has no need of it.
-    await asyncio.get_running_loop().run_in_executor(None, importlib.import_module, sdk)
+    if sdk not in _LOADED:
+        # In a thread: the first import takes seconds, and a worker has leases to renew meanwhile. In line with what computes:
+        # it is computing, and nobody asks before it is done.
+        await asyncio.to_thread(importlib.import_module, sdk)
+        _LOADED.add(sdk)
     draft, started = Draft(room=ROOM + most_tokens * LONGEST_TOKEN), time.monotonic()
     raised: Exception | None = None
     try:

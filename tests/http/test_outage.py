@@ -13,6 +13,7 @@ from tests.acceptance.servers import server
 from tests.http.serving import CHAT, answered, caller, made_key, says, served, user
 
 TURN = "/v1/sessions/chat/turn"
+KEY_OF_NOBODY = f"offturn_{'0' * 12}_{'a' * 43}"
 
 
 def test_an_outage_is_told_and_over_when_it_is_over(tmp_path: Path) -> None:
@@ -39,7 +40,26 @@ def _told(host: httpx.Client, body: dict[str, Any], key: str) -> httpx.Response:
     return told
 
 
-def test_a_service_without_a_store_does_not_start(tmp_path: Path) -> None:
-    done = offturn("serve", "--store", f"unix://{tmp_path}/none", "--port", "0")
+def test_a_service_that_starts_in_an_outage_serves_when_it_is_over(tmp_path: Path) -> None:
+    place = tmp_path / "socket"
+    with served(f"unix://{place}") as service, caller(service.url, KEY_OF_NOBODY) as stranger:
+        assert [stranger.get(path).status_code for path in ("/livez", "/readyz")] == [200, 503]
+        away = stranger.get("/v1/sessions")
+        assert (away.status_code, away.json()["type"]) == (503, "urn:offturn:problem:store-unavailable")
+        with server(tmp_path / "store", unixsocket=str(place)) as store:
+            key = asyncio.run(made_key(store.url, "acme", "host"))
+            with caller(service.url, key) as host:
+                answered(host, "/readyz")
+                assert _told(host, {"messages": [user("one")], "session": CHAT}, "one").status_code == 200
+        code, errors = service.stop()
+    assert code == 0
+    assert "server_awaited" in errors
+    assert "start the server" in errors
+
+
+def test_a_service_whose_password_is_refused_does_not_start(tmp_path: Path) -> None:
+    with server(tmp_path / "store", requirepass="right") as store:
+        done = offturn("serve", "--store", store.url.replace("redis://", "redis://:wrong@"), "--port", "0")
     assert done.returncode == 2
-    assert b"start the server" in done.stderr
+    assert b"refused the user or password" in done.stderr
+    assert b"wrong" not in done.stderr

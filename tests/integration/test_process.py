@@ -82,10 +82,10 @@ def test_who_has_to_ask_computes_first_then_the_oldest_and_an_error_is_the_calle
         held = [asyncio.create_task(asyncio.to_thread(go.wait, 30)) for _ in range(COMPUTING)]
         await asyncio.sleep(0)
         threads: Any = asyncio.get_running_loop()._default_executor  # type: ignore[attr-defined]
-        await until(threads._line.empty)  # no thread is free
+        await until(lambda: not threads._line)  # no thread is free
         for number, turn in enumerate(reversed(turns.values()), 1):  # the order in which they come to the threads
             turn.set()
-            await until(lambda: threads._line.qsize() == 2 * number)  # noqa: B023 -- awaited at once
+            await until(lambda: len(threads._line) == 2 * number)  # noqa: B023 -- awaited at once
         go.set()
         await asyncio.gather(*tasks, *held)
         with pytest.raises(ValueError, match="nothing"):
@@ -93,8 +93,38 @@ def test_who_has_to_ask_computes_first_then_the_oldest_and_an_error_is_the_calle
 
     asyncio.run(alone(work()))
     assert sorted(order[:2]) == ["old", "young"]
-    assert sorted(order[2:4]) == ["answered", "answered later"]
+    assert order[2:4] == ["answered", "answered later"]
     assert "ahead old" in order[4:]
+
+
+def test_a_job_that_has_to_ask_does_not_wait_for_one_that_has_its_answer() -> None:
+    steps, go = list[str](), threading.Event()
+
+    def compute(name: str) -> None:
+        steps.append(name)
+        if name == "long":
+            go.wait(30)
+
+    async def work() -> None:
+        slots = asyncio.Semaphore(0)
+
+        def begin(name: str, number: int, *, answered: bool) -> asyncio.Task[None]:
+            place = Place(slots, number, lambda: None)
+            if answered:
+                place.leave()
+            return asyncio.create_task(asyncio.to_thread(compute, name), context=place.variables)
+
+        long = begin("long", 0, answered=True)
+        await until(lambda: steps == ["long"])
+        answered = begin("answered", 1, answered=True)
+        await begin("asks", 2, answered=False)
+        await begin("asks too", 3, answered=False)
+        assert steps == ["long", "asks", "asks too"]
+        go.set()
+        await asyncio.gather(long, answered)
+
+    asyncio.run(alone(work()))
+    assert steps[-1] == "answered"
 
 
 def test_a_process_of_its_own_puts_its_loop_first() -> None:

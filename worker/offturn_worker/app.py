@@ -46,15 +46,13 @@ from offturn_worker.pausing import KnownPauses, unless_paused
 from offturn_worker.poller import Poller
 from offturn_worker.process import kept
 from offturn_worker.pulse import Pulse
-from offturn_worker.server import Named, arrived, outages
+from offturn_worker.server import FIRST_LOOK_SECONDS, Named, arrived, outages
 from offturn_worker.shutdown import stop_on_signal
 from offturn_worker.summarizers import endpoints, load
 from offturn_worker.sweep import Sweep
 from offturn_worker.tenants import within_places
 from offturn_worker.tracing import Together, Traces, traces_sent
 from offturn_worker.wake import Wake
-
-FIRST_LOOK_SECONDS = 2.0  # somebody may sit before it
 
 log = structlog.get_logger(__name__)
 
@@ -261,7 +259,7 @@ async def _started_without(later: Callable[[], None], poller: Poller) -> AsyncIt
 
     async def do() -> None:
         await poller.looked.wait()
-        await asyncio.get_running_loop().run_in_executor(None, later)  # a job's turn comes first
+        await asyncio.to_thread(later)  # in line with what computes, and in front: the first jobs need it to ask
 
     task = asyncio.create_task(do())
     try:

@@ -14,9 +14,11 @@ import sys
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import Context
+from dataclasses import dataclass, field
 from functools import partial
+from heapq import heappop, heappush
 from itertools import count
-from queue import PriorityQueue
+from threading import Lock
 from typing import Any, TypeVar
 
 from offturn.ahead import AHEAD
@@ -28,12 +30,29 @@ SWITCH_SECONDS = 0.001
 """How long a thread computes while another one waits for the interpreter; Python's own 5 ms are a sum where several do."""
 
 COMPUTING = 2
-"""Threads that compute: more are no faster, and the loop stands in line with them. Two, so that a job of minutes does not
-hold up all others."""
+"""Threads that compute: more are no faster, and the loop stands in line with them. One of them is only for jobs that have
+still to ask a model: they do not wait until a job that has its answer, or one of seconds, is done with a step."""
 
 GARBAGE = (5_000, 5, 200)
 """New objects before the youngest are looked through, and how often that is done before those that stayed are: 25,000
 objects take 10 ms. All of them, once in a dozen large jobs."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Step:
+    """Of a job, and where it stands in line."""
+
+    ahead: bool
+    answered: bool
+    job: int
+    came: int
+    call: Callable[[], Any] = field(compare=False)
+    future: Future[Any] = field(compare=False)
+
+    @property
+    def first(self) -> bool:
+        """Is it needed to ask a model?"""
+        return not self.ahead and not self.answered
 
 
 class Threads(ThreadPoolExecutor):
@@ -44,34 +63,42 @@ class Threads(ThreadPoolExecutor):
     """
 
     def __init__(self) -> None:
-        super().__init__(COMPUTING, "computing")
+        super().__init__(COMPUTING - 1, "computing")
+        self._first = ThreadPoolExecutor(1, "computing first")
         self._waiting = ThreadPoolExecutor(thread_name_prefix="waiting")
-        self._line: PriorityQueue[tuple[bool, bool, int, int, Callable[[], Any], Future[Any]]] = PriorityQueue()
-        self._came = count()
+        self._line: list[_Step] = []
+        self._changes, self._came = Lock(), count()
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """As any executor."""
         if not _computes(fn):
             return self._waiting.submit(fn, *args, **kwargs)
         future, place = Future[T](), current_place()
-        rank = (not place.holds, place.number) if place else (False, 0)
-        self._line.put((AHEAD.get(), *rank, next(self._came), partial(fn, *args, **kwargs), future))
-        super().submit(self._first)
+        answered, job = (not place.holds, place.number) if place else (False, 0)
+        with self._changes:
+            call = partial(fn, *args, **kwargs)
+            heappush(self._line, _Step(AHEAD.get(), answered, job, next(self._came), call, future))
+        super().submit(self._next)
+        self._first.submit(self._next, only_first=True)
         return future
 
-    def _first(self) -> None:
-        """Do what comes first now."""
-        *_, call, future = self._line.get()
-        if not future.set_running_or_notify_cancel():
+    def _next(self, only_first: bool = False) -> None:
+        """Do what stands in front now, unless another thread did. only_first: if it is needed to ask a model."""
+        with self._changes:
+            if not self._line or (only_first and not self._line[0].first):
+                return
+            step = heappop(self._line)
+        if not step.future.set_running_or_notify_cancel():
             return
         try:
-            future.set_result(call())
+            step.future.set_result(step.call())
         except BaseException as error:  # noqa: BLE001 - it is whoever waits for it that raises it
-            future.set_exception(error)
+            step.future.set_exception(error)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Both kinds."""
+        """All kinds."""
         super().shutdown(wait, cancel_futures=cancel_futures)
+        self._first.shutdown(wait, cancel_futures=cancel_futures)
         self._waiting.shutdown(wait, cancel_futures=cancel_futures)
 
 

@@ -1,4 +1,4 @@
-"""What a Redis server must be for offturn, looked at once when the worker starts, or when it is there to be looked at."""
+"""What a Redis server must be for offturn, looked at once when a process starts, or when it is there to be looked at."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from offturn_config.urls import redacted
 from offturn_worker.outage import is_outage
 
 LARGEST_SKEW_MS = 1000
+FIRST_LOOK_SECONDS = 2.0  # somebody may sit before it
 LOOK_SECONDS = 1.0  # between two looks at a server that does not answer
 REMEDY = "start the server, correct the URL, or use embedded://PATH"
 
@@ -27,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """A client of the server that a setting names, for a worker. holds_queue: arq's keys are there."""
+    """A client of the server that a setting names. holds_queue: arq's keys are there."""
 
     redis: Redis
     url: str
@@ -81,16 +82,19 @@ async def arrived(servers: Mapping[str, Named], *, seconds: float, looking: Call
 
 
 async def connect(url: str, *, seconds: float, setting: str) -> Redis:
-    """A client of a server that answers. Raises InvalidSetting naming the setting, the URL without secrets, a remedy."""
-    client = await open_redis(url, timeout=seconds, setting=setting)
+    """A client of the server that a setting names. One that is away is told in the log, and used when it is there.
+
+    Lasts `seconds` at most. Raises InvalidSetting as `Named.outage` does.
+    """
+    redis = await open_redis(url, timeout=seconds, setting=setting)
+    server = Named(redis=redis, url=url, setting=setting, holds_queue=False)
     try:
-        await client.ping()
-    except BaseException as error:
-        await client.aclose()
-        if isinstance(error, (RedisError, OSError)):
-            raise _unreachable(error, url, setting) from None
+        if error := await server.outage(min(FIRST_LOOK_SECONDS, seconds)):
+            server.tell(error)
+    except BaseException:
+        await redis.aclose()
         raise
-    return client
+    return redis
 
 
 async def refuse_cluster(redis: Redis, url: str, setting: str) -> None:
