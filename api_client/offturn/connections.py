@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import select
+from functools import lru_cache
 from typing import Any
 
 from redis.asyncio import Connection, SSLConnection, UnixDomainSocketConnection
@@ -15,6 +16,8 @@ from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.sentinel import SentinelManagedConnection
 
 LARGE = 6_000  # bytes of an argument that is sent from where it is
+NAME = 200  # characters of a text that may be a name; those of nearly all sessions' keys are shorter
+PLAIN = "utf-8", "strict"  # how redis-py encodes text unless it is told otherwise
 CAN_POLL = hasattr(select, "poll")  # not on Windows
 
 
@@ -33,13 +36,18 @@ class Quick(AbstractConnection):
 
     def pack_command(self, *args: Any) -> list[bytes]:
         """A command as it is sent; what is not the plain case of text, bytes and whole numbers is left to redis-py."""
-        if type(args[0]) is not str or " " in args[0]:
+        coding = self.encoder.encoding, self.encoder.encoding_errors
+        if type(args[0]) is not str or " " in args[0] or coding != PLAIN:
             return super().pack_command(*args)
-        packed, pieces = list[bytes](), [b"*%d\r\n" % len(args)]
+        packed: list[bytes] = []
+        pieces: list[bytes | memoryview] = [b"*%d\r\n" % len(args)]
         for arg in args:
             kind = type(arg)
             if kind is str:
-                arg = arg.encode(self.encoder.encoding, self.encoder.encoding_errors)
+                if len(arg) <= NAME:
+                    pieces.append(_named(arg))
+                    continue
+                arg = arg.encode()
             elif kind is int:
                 arg = b"%d" % arg
             elif kind is not bytes and kind is not memoryview:
@@ -68,6 +76,13 @@ class QuickUnixConnection(Quick, UnixDomainSocketConnection):
 
 class QuickSentinelConnection(Quick, SentinelManagedConnection):
     """To the server that the sentinels name."""
+
+
+@lru_cache(maxsize=8192)
+def _named(text: str) -> bytes:
+    """A short text as it is sent: mostly the name of a script or a key, which comes again with each call."""
+    data = text.encode()
+    return b"$%d\r\n%b\r\n" % (len(data), data)
 
 
 def _is_read(parser: Any) -> bool:
