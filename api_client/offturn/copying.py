@@ -13,7 +13,7 @@ P = ParamSpec("P")
 LEVELS = 250  # of nesting; the formats refuse a message before that, so what lies deeper is not worth a RecursionError
 
 
-_empty: Callable[[object], Any] = object.__new__
+_empty: Any = object.__new__
 
 
 def copied(value: Json, levels: int = LEVELS) -> Json:

@@ -102,6 +102,7 @@ def estimate_json(value: Json) -> int:
 IMAGES = frozenset({"image", "image_url", "input_image"})
 SOUNDS = frozenset({"input_audio"})
 DOCUMENTS = frozenset({"document", "file", "input_file"})
+_MEDIA = IMAGES | SOUNDS | DOCUMENTS
 _FRAMED = frozenset(
     [
         "function",
@@ -146,15 +147,10 @@ def _walk(value: Json, texts: list[str]) -> int:
 
 
 def _walk_object(value: dict[str, Json], texts: list[str]) -> int:
-    kind, fixed = value.get("type"), 0
-    if isinstance(kind, str):
-        if kind in IMAGES:
-            return IMAGE
-        if kind in SOUNDS:
-            return _sound(value)
-        if kind in DOCUMENTS:
-            return _document(value, texts)
-        fixed = CALL if kind in _FRAMED else 0
+    kind = value.get("type")
+    if isinstance(kind, str) and kind in _MEDIA:
+        return _medium(kind, value, texts)
+    fixed = CALL if isinstance(kind, str) and kind in _FRAMED else 0
     for key, item in value.items():
         if isinstance(item, str):  # what most are, at once
             if key in _ENCRYPTED:
@@ -170,6 +166,12 @@ def _walk_object(value: dict[str, Json], texts: list[str]) -> int:
         elif key not in _UNSEEN:
             fixed += _walk(item, texts)
     return fixed
+
+
+def _medium(kind: str, value: dict[str, Json], texts: list[str]) -> int:
+    if kind in IMAGES:
+        return IMAGE
+    return _sound(value) if kind in SOUNDS else _document(value, texts)
 
 
 def _sound(block: dict[str, Json]) -> int:

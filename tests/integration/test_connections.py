@@ -46,7 +46,7 @@ SCRIPTED = st.builds(scripted, st.lists(st.text() | ARGUMENTS, max_size=4), st.n
 @example("EVALSHA", scripted(["é"], None, ["é"]), {"encoding": "latin-1"})
 @example("GET", ["\ud800"], {"encoding_errors": "replace"})
 def test_a_command_is_packed_as_redis_py_packs_it(
-    name: str | bytes, arguments: list[Any], told: dict[str, str]
+    name: str | bytes, arguments: list[Any], told: dict[str, Any]
 ) -> None:
     def packed(connection: Connection) -> bytes | type[Exception]:
         try:
