@@ -149,7 +149,7 @@ class Appending(Handle):
 
         Raises InvalidSetting: what waits for the store must not be refused by this process when it is back.
         """
-        if not isinstance(view, View | None):
+        if view is not None and not isinstance(view, View):
             raise InvalidSetting(f"view is a {type(view).__name__}: give the View that was sent")
         if expect is not None and not (type(expect) is int and expect >= 0):
             raise InvalidSetting(f"expect {expect!r:.40}: use the seq that the next message must get")

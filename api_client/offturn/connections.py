@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import select
+from functools import lru_cache
 from typing import Any
 
 from redis.asyncio import Connection, SSLConnection, UnixDomainSocketConnection
@@ -15,6 +16,8 @@ from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.sentinel import SentinelManagedConnection
 
 LARGE = 6_000  # bytes of an argument that is sent from where it is
+_NAMED = frozenset({str, int})
+PLAIN = "utf-8", "strict"  # how redis-py encodes text unless it is told otherwise
 CAN_POLL = hasattr(select, "poll")  # not on Windows
 
 
@@ -33,13 +36,16 @@ class Quick(AbstractConnection):
 
     def pack_command(self, *args: Any) -> list[bytes]:
         """A command as it is sent; what is not the plain case of text, bytes and whole numbers is left to redis-py."""
-        if type(args[0]) is not str or " " in args[0]:
+        names = args[: 3 + args[2]] if args[0] == "EVALSHA" and len(args) > 2 and type(args[2]) is int else args[:1]
+        coding = self.encoder.encoding, self.encoder.encoding_errors
+        if not _NAMED.issuperset(map(type, names)) or coding != PLAIN or type(args[0]) is not str or " " in args[0]:
             return super().pack_command(*args)
-        packed, pieces = list[bytes](), [b"*%d\r\n" % len(args)]
-        for arg in args:
+        packed: list[bytes] = []
+        pieces: list[bytes | memoryview] = [b"*%d\r\n" % len(args), _named(names)]
+        for arg in args[len(names) :]:
             kind = type(arg)
             if kind is str:
-                arg = arg.encode(self.encoder.encoding, self.encoder.encoding_errors)
+                arg = arg.encode()
             elif kind is int:
                 arg = b"%d" % arg
             elif kind is not bytes and kind is not memoryview:
@@ -68,6 +74,12 @@ class QuickUnixConnection(Quick, UnixDomainSocketConnection):
 
 class QuickSentinelConnection(Quick, SentinelManagedConnection):
     """To the server that the sentinels name."""
+
+
+@lru_cache(maxsize=1024)
+def _named(names: tuple[str | int, ...]) -> bytes:
+    """A command with the script and the keys it is for, as they are sent; a session's are the same in each call."""
+    return b"".join(b"$%d\r\n%b\r\n" % (len(data), data) for data in (str(name).encode() for name in names))
 
 
 def _is_read(parser: Any) -> bool:

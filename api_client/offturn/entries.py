@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+
+import orjson
 
 from offturn.copying import copied
 from offturn.store.entries import NewEntry
@@ -13,7 +16,7 @@ from offturn_config.errors import InvalidSetting
 from offturn_engine.errors import InvalidMessage
 from offturn_engine.formats import plain
 from offturn_engine.formats.base import Format
-from offturn_engine.messages import ORIGINS, Message, Origin, RawMessage
+from offturn_engine.messages import ORIGINS, Json, Message, Origin, RawMessage
 
 OriginRule: TypeAlias = Origin | Callable[[RawMessage], Origin | None] | None
 """Who wrote a message: one origin, or a function of the raw message (None: the format's own rule). Counts for the user role only."""
@@ -150,7 +153,9 @@ def _prepared(
     opened = False
     for place, value in enumerate(raws):
         index = first + place
-        message = fmt.parse(copied(plain(value)), index=index)
+        raw = copied(plain(value))
+        _keep_utf8(raw)
+        message = fmt.parse(raw, index=index)
         origin = _declared(message, rule)
         if origin is None:
             opened = opened or (not place and message.origin == "human")
@@ -161,6 +166,14 @@ def _prepared(
         entries.append(_entry(index, message, None if ids is None else ids[place]))
         yield len(entries[-1].envelope)
     return Prepared(tuple(messages), tuple(entries), fmt, first, opened)
+
+
+def _keep_utf8(raw: Json) -> None:
+    """A text that is not ASCII keeps the UTF-8 that orjson makes of it; checking and measuring it would each make it anew."""
+    text = raw.get("content") if type(raw) is dict else None
+    if type(text) is str and not text.isascii():
+        with suppress(TypeError):  # lone surrogates, which `parse` tells of
+            orjson.dumps(text)
 
 
 def _declared(message: Message, rule: OriginRule) -> Origin | None:

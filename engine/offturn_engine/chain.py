@@ -60,6 +60,8 @@ def _is_not_ascii(raw: Json) -> bool:
 def _has_floats(value: Json) -> bool:
     """Or anything else that is not sure to be written alike."""
     items = value.values() if type(value) is dict else value
+    if _ALIKE.issuperset(map(type, items)):  # as they mostly are, at once
+        return False
     for item in items:
         kind = type(item)
         if kind not in _ALIKE and (kind not in _NESTED or _has_floats(item)):

@@ -39,9 +39,11 @@ SOUND_BYTES = 1_600  # a token: a tenth of a second at 128 kbit/s; unpacked soun
 
 _DIGITS = b"0123456789"
 _PUNCTUATION = bytes(b for b in range(127) if b not in b"\t\n\v\f\r " and not chr(b).isalnum())
-_OTHERS = bytes(b for b in range(256) if b not in _DIGITS and b not in _PUNCTUATION)
 _WIDE = bytes(range(0xE0, 0xF0))
 _ASTRAL = bytes(range(0xF0, 0xF5))
+_COUNTED = _DIGITS + _PUNCTUATION + _WIDE + _ASTRAL
+_OTHERS = bytes(b for b in range(256) if b not in _COUNTED)
+_CLASS = bytes.maketrans(_COUNTED, b"0" * 10 + b"." * len(_PUNCTUATION) + b"w" * 16 + b"x" * 5)
 _NOT_CAPITALS = bytes(b for b in range(256) if not 65 <= b <= 90)
 _RUN_BYTES = bytes(97 if chr(b).isascii() and (chr(b).isalnum() or chr(b) in "+/=_-") else 32 for b in range(256))
 _RUN = b"a" * 48
@@ -51,23 +53,17 @@ def estimate_text(text: str) -> int:
     """Estimated tokens of a text; at least 1 unless it is empty. Never raises, lone surrogates included."""
     data = text.encode("utf-8", "surrogatepass")
     size = len(data)
-    counted = data.translate(None, _OTHERS)
-    punctuation = len(counted.translate(None, _DIGITS))
+    classes = data.translate(_CLASS, _OTHERS)  # one pass, whatever is counted
+    digits, wide, astral = classes.count(b"0"), classes.count(b"w"), classes.count(b"x")
     tokens = (
         PER_BYTE * size
-        + PER_DIGIT * (len(counted) - punctuation)
-        + PER_PUNCTUATION * punctuation
+        + PER_DIGIT * digits
+        + PER_PUNCTUATION * (len(classes) - digits - wide - astral)
         + PER_SPACE_PAIR * data.count(b"  ")
     )
     if size >= len(_RUN):
         tokens += PER_RUN_CAPITAL * _run_capitals(data)
-    if not text.isascii():
-        tokens += PER_WIDE * _count(data, _WIDE) + PER_ASTRAL * _count(data, _ASTRAL)
-    return ceil(tokens)
-
-
-def _count(data: bytes, members: bytes) -> int:
-    return len(data) - len(data.translate(None, members))
+    return ceil(tokens + (PER_WIDE * wide + PER_ASTRAL * astral))
 
 
 def _run_capitals(data: bytes) -> int:
@@ -106,6 +102,7 @@ def estimate_json(value: Json) -> int:
 IMAGES = frozenset({"image", "image_url", "input_image"})
 SOUNDS = frozenset({"input_audio"})
 DOCUMENTS = frozenset({"document", "file", "input_file"})
+_MEDIA = IMAGES | SOUNDS | DOCUMENTS
 _FRAMED = frozenset(
     [
         "function",
@@ -151,18 +148,15 @@ def _walk(value: Json, texts: list[str]) -> int:
 
 def _walk_object(value: dict[str, Json], texts: list[str]) -> int:
     kind = value.get("type")
-    if not isinstance(kind, str):
-        kind = ""
-    if kind in IMAGES:
-        return IMAGE
-    if kind in SOUNDS:
-        return _sound(value)
-    if kind in DOCUMENTS:
-        return _document(value, texts)
-    fixed = CALL if kind in _FRAMED else 0
+    if isinstance(kind, str) and kind in _MEDIA:
+        return _medium(kind, value, texts)
+    fixed = CALL if isinstance(kind, str) and kind in _FRAMED else 0
     for key, item in value.items():
-        if key in _ENCRYPTED and isinstance(item, str):
-            fixed += len(item) // 6  # base64 of about 4.5 bytes per token
+        if isinstance(item, str):  # what most are, at once
+            if key in _ENCRYPTED:
+                fixed += len(item) // 6  # base64 of about 4.5 bytes per token
+            elif key not in _UNSEEN:
+                texts.append(str(item))
         elif key in _BLOBS and isinstance(item, dict):
             fixed += _blob(item)
         elif key in _REFERENCES and isinstance(item, dict):
@@ -172,6 +166,12 @@ def _walk_object(value: dict[str, Json], texts: list[str]) -> int:
         elif key not in _UNSEEN:
             fixed += _walk(item, texts)
     return fixed
+
+
+def _medium(kind: str, value: dict[str, Json], texts: list[str]) -> int:
+    if kind in IMAGES:
+        return IMAGE
+    return _sound(value) if kind in SOUNDS else _document(value, texts)
 
 
 def _sound(block: dict[str, Json]) -> int:

@@ -8,7 +8,7 @@ import select
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from redis.asyncio import Connection, Redis
 from redis.exceptions import DataError
@@ -30,15 +30,34 @@ ARGUMENTS = st.one_of(
 )
 
 
-@given(st.sampled_from(["EVALSHA", "CONFIG GET", "SCRIPT LOAD", b"GET"]), st.lists(ARGUMENTS))
-def test_a_command_is_packed_as_redis_py_packs_it(name: str | bytes, arguments: list[Any]) -> None:
+def scripted(keys: list[Any], count: Any, rest: list[Any]) -> list[Any]:
+    """What a script is run with; `count` may be wrong."""
+    return ["0" * 40, len(keys) if count is None else count, *keys, *rest]
+
+
+SCRIPTED = st.builds(scripted, st.lists(st.text() | ARGUMENTS, max_size=4), st.none() | ARGUMENTS, st.lists(ARGUMENTS))
+
+
+@given(
+    st.sampled_from(["EVALSHA", "CONFIG GET", "SCRIPT LOAD", b"GET"]),
+    st.lists(ARGUMENTS) | SCRIPTED,
+    st.sampled_from([{}, {"encoding": "latin-1"}, {"encoding_errors": "replace"}]),
+)
+@example("EVALSHA", scripted(["é"], None, ["é"]), {"encoding": "latin-1"})
+@example("GET", ["\ud800"], {"encoding_errors": "replace"})
+def test_a_command_is_packed_as_redis_py_packs_it(
+    name: str | bytes, arguments: list[Any], told: dict[str, Any]
+) -> None:
     def packed(connection: Connection) -> bytes | type[Exception]:
         try:
             return b"".join(connection.pack_command(name, *arguments))
         except (DataError, UnicodeEncodeError) as error:
             return type(error)
 
-    assert packed(QuickConnection()) == packed(Connection())
+    expected = packed(Connection(**told))
+    connection = QuickConnection(**told)
+
+    assert (packed(connection), packed(connection)) == (expected, expected)  # also the second time, of what was kept
 
 
 async def test_a_connection_that_the_server_has_closed_is_not_used_again(redis: Redis, valkey_url: str) -> None:

@@ -80,6 +80,8 @@ class mapped:  # noqa: N801 -- used as `contextmanager` would be, which costs ev
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:  # at once: each union of types below is made anew
+            return
         if isinstance(error, exceptions.AuthenticationError | exceptions.AuthorizationError):
             raise StoreFault(f"the store refused the credentials ({type(error).__name__})") from None
         if isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError | OSError):
@@ -104,7 +106,7 @@ class readable:  # noqa: N801 -- as `mapped`; a log is read entry by entry
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ValueError | LookupError | TypeError | AttributeError):
+        if error is not None and isinstance(error, ValueError | LookupError | TypeError | AttributeError):
             raise StoreFault(
                 f"{self._what} cannot be read: it is damaged, or another program wrote over it; {self._remedy}"
             ) from None

@@ -26,7 +26,8 @@ local was_current = tonumber(s.current) or 0
 
 local numbers = {} -- fields of `s` as they were read
 
-local function num(field)
+-- `num` and `set` are values, which the functions behind them find sooner: see store/scripts.py
+local num = function(field)
   local value = numbers[field]
   if not value then
     value = tonumber(s[field]) or 0
@@ -36,7 +37,7 @@ local function num(field)
 end
 
 -- what stays as it was is not written again: each field is bytes of the append-only file
-local function set(field, value)
+local set = function(field, value)
   if type(value) == 'number' then value = string.format('%d', value) end
   if s[field] ~= value then s[field], changed[field], numbers[field] = value, value, nil end
 end
@@ -268,8 +269,8 @@ local function linked(n, hash) return n == 0 or (n <= num('log_len') and hash_at
 -- generations
 
 local function gen(number)
-  local text = s['g:' .. number]
-  return text and cjson.decode(text)
+  local text = number ~= 0 and s['g:' .. number]
+  return text and cjson.decode(text) or nil
 end
 
 local function covered(number)

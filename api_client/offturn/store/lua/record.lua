@@ -133,12 +133,11 @@ end
 
 local levels = {none = 0, soft = 1, hard = 2}
 local flags = levels[requirement()] + (due() and 4 or 0) + (ring and 8 or 0)
-local done = {
-  incarnation, length, length + #fresh, path, tokens, pressure(), flags, num('request_no'), num('current'),
-  num('adopted'), s.revision, s.epoch,
-}
+-- cjson takes four times as long for a number
+local done = string.format('[%d,%d,%d,%s,%d,%d,%d,%d,%d,%d,%s,%s', incarnation, length, length + #fresh, s.path, tokens,
+  pressure(), flags, num('request_no'), num('current'), num('adopted'), cjson.encode(s.revision), cjson.encode(s.epoch))
 local skipped = #fresh < #seqs
-if skipped or blocked() then done[13] = s.blocked or '' end
-if skipped then done[14] = seqs end
-local _, answer = remember(cjson.encode(done))
+if skipped or blocked() then done = done .. ',' .. cjson.encode(s.blocked or '') end
+if skipped then done = done .. ',' .. cjson.encode(seqs) end
+local _, answer = remember(done .. ']')
 return {answer, chain, unattended() and 1 or 0} -- which is true of this moment only
