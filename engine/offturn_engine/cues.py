@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import TypeAlias
 
 Rows: TypeAlias = tuple[tuple[str, str], ...]
 """(words of which a match holds one, with blanks between them; pattern)."""
 
 HAN = "\u4e00"
+REMEMBERED = 16  # texts: one kind of cue is looked for after the other, in the same text, its line and its sentence
+LONGEST_REMEMBERED = 4_000  # characters of such a text
 
 _WORD = re.compile(r"[^\W_]+")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -24,12 +27,19 @@ _LIKE_I = ("\u0130", "\u0131")  # `re.IGNORECASE` takes them for an i, `casefold
 
 def words_in(text: str) -> frozenset[str]:
     """The words of a text as cues are compared with them."""
+    return _remembered(text) if len(text) <= LONGEST_REMEMBERED else _words_in(text)
+
+
+def _words_in(text: str) -> frozenset[str]:
     if text.isascii():  # bytes are translated many times as fast as text
         return frozenset(text.encode().translate(_LETTERS).decode().split())
     for like in _LIKE_I:
         text = text.replace(like, "i")
     words = " ".join(_WORD.findall(text)).casefold().split()
     return frozenset((*words, HAN) if _HAN.search(text) else words)
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(_words_in)
 
 
 class Cues:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import string
 
+PAGE = 16 * 1024  # bytes that are split at once: the runs of a megabyte do not fit into a processor's cache
+
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -21,7 +23,14 @@ class Runs:
 
     def of(self, text: bytes) -> list[str]:
         """Those of a text, as `encoded` gives it, in the order of their first places."""
-        found = dict.fromkeys(text.translate(self._table).split())
+        flat = text.translate(self._table)
+        found: dict[bytes, None] = {}
+        start = 0
+        while start < len(flat):
+            end = flat.find(b" ", start + PAGE)
+            end = len(flat) if end < 0 else end
+            found.update(dict.fromkeys(flat[start:end].split()))
+            start = end
         return b" ".join(found).decode("ascii").split()
 
 

@@ -203,8 +203,8 @@ def _words(bare: str) -> tuple[str, ...]:
 
 
 def stems(text: str) -> Iterator[str]:
-    """The stems of the words that say something, in order, repeats included."""
-    for token in _RUN.findall(text.lower()):
+    """The stems of the words that say something, in the order of their first places; of each word once."""
+    for token in dict.fromkeys(_RUN.findall(text.lower())):
         if token[0] >= "\u3400" and _HAN.match(token):
             pairs = (token[i : i + 2] for i in range(len(token) - 1))
             yield from (pair for pair in pairs if not EMPTY_HAN.search(pair))

@@ -18,11 +18,15 @@ from offturn_engine.statements import Statement, statement, stems
 LONGEST = 1_000  # characters of a passage; a longer one is a paste
 COMPARED = 64  # passages that one word leads to
 _WORD = re.compile(r"[^\W\d_\u3400-\u9fff]+|\d+|[\u3400-\u9fff]")
+_DIGIT = re.compile(r"[0-9]")
+_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalpha() else ord(" ") for code in range(128)) + bytes(128)
 _HANDLE = re.compile(r"(?<![\w.])m(\d{1,12})(?:\.\d{1,6})?(?!\w)")
 
 
 def words(text: str) -> list[str]:
     """The words and numbers of a text in lower case, each Han character one: `v0.14` holds `0.14`."""
+    if text.isascii() and _DIGIT.search(text) is None:  # bytes are translated many times as fast as `re` looks
+        return text.encode().translate(_LETTERS).decode().split()
     return _WORD.findall(text.lower())
 
 

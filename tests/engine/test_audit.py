@@ -56,6 +56,11 @@ def record_of(**bodies: str) -> Compaction:
     return COVERED.model_copy(update={"sections": sections, "human": people})
 
 
+@given(st.text("aZ_.' \t\n1\u00e9\u4e0d\ud800", max_size=30))
+def test_words_are_the_runs_of_letters_the_numbers_and_each_han_character(text: str) -> None:
+    assert visible.words(text) == re.findall(r"[^\W\d_\u3400-\u9fff]+|\d+|[\u3400-\u9fff]", text.lower())
+
+
 def test_a_view_that_shows_all_of_it_keeps_all_of_it() -> None:
     assert set(verdicts(RAWS).values()) == {"kept"}
 

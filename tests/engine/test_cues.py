@@ -149,6 +149,25 @@ def test_a_sentence_has_the_values_that_all_shapes_find_at_every_place(sentence:
     assert values.may_be_sure(sentence, words_in(sentence)) or not said.sure
 
 
+SPOKEN = st.lists(
+    st.one_of(
+        st.sampled_from(["see", "No", "Ana", "is", "ok", "usd", "com", "py", "'s", "-"]),
+        st.text("aB ,;:!?()'-.", max_size=3),
+    ),
+    max_size=8,
+)
+
+
+@settings(deadline=None)
+@given(SPOKEN.map(" ".join), SPOKEN.map("".join))
+def test_a_sentence_of_words_alone_has_the_values_that_all_shapes_find(apart: str, glued: str) -> None:
+    every = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in values.SHAPES.items()))
+    for sentence in (apart, glued):
+        assert [shape for shape, _ in values.taken_apart(sentence).values] == [
+            m.lastgroup for m in every.finditer(sentence)
+        ]
+
+
 @given(st.text("aB.!?\"') ", max_size=16))
 def test_a_line_of_ascii_has_the_sentences_it_has_beside_other_text(line: str) -> None:
     beside = [sentence.replace("xy\u00e9", "xyz") for sentence in sentences(f"{line} xy\u00e9")]
