@@ -8,11 +8,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from offturn_engine.tokens import (
@@ -89,6 +90,22 @@ def test_any_text_has_an_estimate(text: str) -> None:
     tokens = estimate_text(text)
     assert (tokens > 0) == bool(text)
     assert tokens <= 3 + 4 * len(text)
+
+
+SIGNS = "".join(map(chr, [*range(9), *range(14, 32), *b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"]))
+
+
+@given(st.text(st.sampled_from("aZ09 \n\x7fé€中\ud800😀" + SIGNS), max_size=47))
+@example(SIGNS)
+def test_an_estimate_is_linear_in_what_it_counts(text: str) -> None:
+    """Shorter than a run, so counted by hand: bytes, digits, signs, pairs of blanks, characters of three and four bytes."""
+    size = {one: len(one.encode("utf-8", "surrogatepass")) for one in text}
+    bytes_, digits, signs = sum(size[one] for one in text), *(sum(one in of for one in text) for of in ("09", SIGNS))
+    wide, astral = (sum(size[one] == count for one in text) for count in (3, 4))
+
+    exact = 0.225 * bytes_ + 0.56 * digits + 0.215 * signs - 0.4 * text.count("  ") + 0.15 * wide + 0.8 * astral
+
+    assert abs(estimate_text(text) - math.ceil(exact - 1e-9)) <= (abs(exact - round(exact)) < 1e-9)
 
 
 @pytest.mark.parametrize("text", ["a" * 200_000, " " * 200_000, "\0" * 200_000, "\ud800" * 1_000, "/" * 100_000])
