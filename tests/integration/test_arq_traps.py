@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -12,13 +13,15 @@ from redis.exceptions import ResponseError
 from offturn.doorbell import Doorbell, job_id
 from offturn.store.errors import StoreFull, StoreUnavailable, mapped
 from offturn_config.keys import QUEUE, SessionKey
+from offturn_engine.outcome import Skipped
+from offturn_worker.jobs import Compact
 from offturn_worker.outage import Watch
 from offturn_worker.poller import Poller
 from offturn_worker.wake import Wake
 from tests.integration.shell import KEY, Compaction, lock_of, settings, ticks, until, until_empty, working
 
 
-def poller(redis: Redis, compact: Compaction, url: str, **values: Any) -> Poller:
+def poller(redis: Redis, compact: Compact, url: str, **values: Any) -> Poller:
     watch, wake = Watch({"queue": redis}, lease_ms=1000), Wake(redis)
     return Poller(redis, compact, settings(url, **values), watch=watch, wake=wake, beat=lambda: None)
 
@@ -53,6 +56,32 @@ async def test_what_runs_elsewhere_costs_a_look_one_question(redis: Redis, valke
     asked = {name: facts["calls"] for name, facts in (await redis.info("commandstats")).items()}
     assert asked.get("cmdstat_mget") == 1
     assert sum(asked.values()) < 10
+
+
+async def test_a_job_that_misses_its_cancellation_is_not_left_behind(
+    redis: Redis, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`asyncio.wait_for`, through which arq runs it, gives up waiting where it is cancelled twice."""
+    steps = list[str]()
+
+    async def compact(key: SessionKey) -> Skipped:
+        for step in ("missed", "heard"):
+            try:
+                steps.append("runs")
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                steps.append(step)
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr("offturn_worker.poller.RELEASE_SECONDS", 0.01)
+    await Doorbell(redis).ring(KEY, 1)
+    looking = poller(redis, compact, valkey_url)
+    await looking._poll_iteration()
+    await until(lambda: steps == ["runs"])
+
+    assert await looking.drain(0) == 1
+
+    assert steps == ["runs", "missed", "runs", "heard"]
 
 
 async def test_a_left_over_abort_stops_no_job(redis: Redis, valkey_url: str) -> None:
