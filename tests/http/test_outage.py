@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from tests.acceptance.command import offturn
+from tests.acceptance.command import SECONDS, offturn
 from tests.acceptance.servers import server
 from tests.http.serving import CHAT, answered, caller, made_key, says, served, user
 
@@ -55,6 +55,18 @@ def test_a_service_that_starts_in_an_outage_serves_when_it_is_over(tmp_path: Pat
     assert code == 0
     assert "server_awaited" in errors
     assert "start the server" in errors
+
+
+def test_a_password_that_is_refused_after_the_outage_ends_it(tmp_path: Path) -> None:
+    place = tmp_path / "socket"
+    with (
+        served(f"unix://:wrong@{place}") as service,
+        server(tmp_path / "store", unixsocket=str(place), requirepass="right"),
+    ):
+        _, errors = service.process.communicate(timeout=SECONDS)
+    assert service.process.returncode == 2
+    assert "refused the user or password" in errors.decode()
+    assert "wrong" not in errors.decode()
 
 
 def test_a_service_whose_password_is_refused_does_not_start(tmp_path: Path) -> None:

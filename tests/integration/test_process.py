@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from offturn.ahead import ahead
+from offturn.ahead import AHEAD, ahead
 from offturn_worker.process import COMPUTING, GARBAGE, SWITCH_SECONDS, alone, kept
 from offturn_worker.slots import Place, asking
 from tests.integration.shell import until
@@ -125,6 +125,33 @@ def test_a_job_that_has_to_ask_does_not_wait_for_one_that_has_its_answer() -> No
 
     asyncio.run(alone(work()))
     assert steps[-1] == "answered"
+
+
+def test_a_job_that_has_its_answer_waits_for_no_other_s_long_step_before_it_asks() -> None:
+    go, long = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        long.set()
+        go.wait(30)
+
+    async def work() -> None:
+        slots = asyncio.Semaphore(0)
+        for number, computed_ahead in enumerate((False, True)):
+            place = Place(slots, number, lambda: None)
+            variables = place.variables
+            variables.run(AHEAD.set, computed_ahead)
+            held = asyncio.create_task(asyncio.to_thread(hold), context=variables)
+            await until(long.is_set)
+            answered = Place(slots, 9, lambda: None)
+            answered.leave()
+            await asyncio.create_task(asyncio.to_thread(int), context=answered.variables)
+            assert not held.done()
+            go.set()
+            await held
+            go.clear()
+            long.clear()
+
+    asyncio.run(alone(work()))
 
 
 def test_a_process_of_its_own_puts_its_loop_first() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,9 @@ from typing import Any
 import structlog
 import uvicorn
 
+from offturn.connect import open_redis
 from offturn.links import Connector
+from offturn.stopping import stop
 from offturn_config.errors import InvalidSetting
 from offturn_config.settings import HttpSettings, load_trigger_settings
 from offturn_http.app import application
@@ -22,7 +24,7 @@ from offturn_http.service import Service
 from offturn_http.settings import Limits
 from offturn_worker.fleet import Fleet
 from offturn_worker.logs import unhandled_logged
-from offturn_worker.server import connect
+from offturn_worker.server import FIRST_LOOK_SECONDS, Named, arrived, outages
 from offturn_worker.shutdown import stop_on_signal
 
 BACKLOG = 2_048
@@ -61,21 +63,22 @@ async def service(settings: HttpSettings) -> AsyncIterator[tuple[Serving, asynci
     """Serve inside the block, and let running requests end after it; with the task that serves. Raises InvalidSetting."""
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(_listening(settings))
-        store = await connect(settings.store_url, seconds=settings.timeout, setting="OFFTURN_STORE_URL")
-        stack.push_async_callback(store.aclose)
-        queue = store
+        named = {"store": await _named(stack, settings, settings.store_url, "OFFTURN_STORE_URL")}
         if settings.queue_url and settings.queue_url != settings.store_url:
-            queue = await connect(settings.queue_url, seconds=settings.timeout, setting="OFFTURN_QUEUE_URL")
-            stack.push_async_callback(queue.aclose)
+            named["queue"] = await _named(stack, settings, settings.queue_url, "OFFTURN_QUEUE_URL")
+        away = await outages(named, min(FIRST_LOOK_SECONDS, settings.timeout))
+        for name, error in away.items():
+            named[name].tell(error)
         connector = Connector(settings.store_url, settings.queue_url, settings.timeout, on_outage="raise")
         stack.push_async_callback(connector.close)
         keys, forced = StoredKeys(connector.links), load_trigger_settings().autocompact_pct
         app = application(connector, keys, _limits(settings), autocompact_pct=forced)
         made: Service = app.state.service
-        made.fleet = Fleet(store, queue)
+        made.fleet = Fleet(named["store"].redis, named.get("queue", named["store"]).redis)
         ready = asyncio.Event()
         server = _Server(_config(app, settings), made, ready)
-        running = asyncio.create_task(server.serve(sockets=[listener]))
+        arrival = arrived({name: named[name] for name in away}, seconds=settings.timeout, looking=lambda: None)
+        running = asyncio.create_task(_serve(server, listener, arrival))
         try:
             await ready.wait()
             serving = Serving(address=_address(listener), keys=keys)
@@ -84,6 +87,26 @@ async def service(settings: HttpSettings) -> AsyncIterator[tuple[Serving, asynci
         finally:
             server.should_exit = True
             await running
+
+
+async def _named(stack: AsyncExitStack, settings: HttpSettings, url: str, setting: str) -> Named:
+    redis = await open_redis(url, timeout=settings.timeout, setting=setting)
+    stack.push_async_callback(redis.aclose)
+    return Named(redis=redis, url=url, setting=setting, holds_queue=False)
+
+
+async def _serve(server: uvicorn.Server, listener: socket.socket, arrival: Coroutine[None, None, None]) -> None:
+    """Until it is asked to stop. Raises InvalidSetting where a server that was away will not do when it is there."""
+    serving, looking = asyncio.create_task(server.serve(sockets=[listener])), asyncio.create_task(arrival)
+    try:
+        await asyncio.wait((serving, looking), return_when=asyncio.FIRST_COMPLETED)
+        if looking.done():
+            looking.result()
+        await serving
+    finally:
+        server.should_exit = True
+        await stop(looking)
+        await serving
 
 
 class _Server(uvicorn.Server):

@@ -139,13 +139,14 @@ class Poller(Worker):
         if not running:
             return 0
         _, late = await asyncio.wait(running, timeout=seconds)
-        # arq waits for a task of its own in that of each job: cancelled again, it would leave that one behind.
-        within = [self.job_tasks[name] for name, task in self.tasks.items() if task in late and name in self.job_tasks]
         for task in late:
             task.cancel()
         if late:
             await asyncio.wait(late, timeout=RELEASE_SECONDS)
-            await stop(*within, *late)  # a second cancellation ends what missed the first, or hangs in its release
+            # arq waits for a task of its own in that of each job: cancelled again, it would leave that one behind.
+            await stop(
+                *self.job_tasks.values(), *late
+            )  # a second cancellation ends what missed the first, or hangs in its release
         for task in running:
             if not task.cancelled() and (error := task.exception()):
                 log.warning("job_not_recorded", error=type(error).__name__)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import Context
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
@@ -30,43 +31,46 @@ SWITCH_SECONDS = 0.001
 """How long a thread computes while another one waits for the interpreter; Python's own 5 ms are a sum where several do."""
 
 COMPUTING = 2
-"""Threads that compute: more are no faster, and the loop stands in line with them. One of them is only for jobs that have
-still to ask a model: they do not wait until a job that has its answer, or one of seconds, is done with a step."""
+"""Threads that compute: more are no faster, and the loop stands in line with them. Two, so that a job of minutes does not
+hold up all others."""
 
 GARBAGE = (5_000, 5, 200)
 """New objects before the youngest are looked through, and how often that is done before those that stayed are: 25,000
 objects take 10 ms. All of them, once in a dozen large jobs."""
 
 
+class Turn(IntEnum):
+    """What comes first. Before a model is asked; after it has answered; and what is computed ahead."""
+
+    ASKS = 0
+    ANSWERED = 1
+    AHEAD = 2
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class _Step:
     """Of a job, and where it stands in line."""
 
-    ahead: bool
-    answered: bool
+    turn: Turn
     job: int
     came: int
     call: Callable[[], Any] = field(compare=False)
     future: Future[Any] = field(compare=False)
 
-    @property
-    def first(self) -> bool:
-        """Is it needed to ask a model?"""
-        return not self.ahead and not self.answered
-
 
 class Threads(ThreadPoolExecutor):
     """asyncio's threads: what `asyncio.to_thread` is given computes. Jobs that have still to ask a model come first, because
     the model's time passes beside all others' computing; then the oldest; what is computed ahead comes last. Else jobs that
-    begin together ask together and end together, and nobody computes while they wait. What waits has other threads: the
-    names of providers, the archive's files.
+    begin together ask together and end together, and nobody computes while they wait. Of jobs that have their answer one
+    computes at a time, so that those that have still to ask find a thread. What waits has other threads: the names of
+    providers, the archive's files.
     """
 
     def __init__(self) -> None:
-        super().__init__(COMPUTING - 1, "computing")
-        self._first = ThreadPoolExecutor(1, "computing first")
+        super().__init__(COMPUTING, "computing")
         self._waiting = ThreadPoolExecutor(thread_name_prefix="waiting")
         self._line: list[_Step] = []
+        self._taken = set[Turn]()  # of which a thread does one, and no other may
         self._changes, self._came = Lock(), count()
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
@@ -74,31 +78,37 @@ class Threads(ThreadPoolExecutor):
         if not _computes(fn):
             return self._waiting.submit(fn, *args, **kwargs)
         future, place = Future[T](), current_place()
-        answered, job = (not place.holds, place.number) if place else (False, 0)
-        with self._changes:
-            call = partial(fn, *args, **kwargs)
-            heappush(self._line, _Step(AHEAD.get(), answered, job, next(self._came), call, future))
-        super().submit(self._next)
-        self._first.submit(self._next, only_first=True)
+        turn = Turn.AHEAD if AHEAD.get() else Turn.ANSWERED if place and not place.holds else Turn.ASKS
+        step = _Step(turn, place.number if place else 0, next(self._came), partial(fn, *args, **kwargs), future)
+        with self._changes:  # the thread that comes for it waits until it is in line
+            super().submit(self._compute)
+            heappush(self._line, step)
         return future
 
-    def _next(self, only_first: bool = False) -> None:
-        """Do what stands in front now, unless another thread did. only_first: if it is needed to ask a model."""
+    def _compute(self) -> None:
+        """Do what may be done now, one step after the other; whoever ends one looks for those that had to wait for it."""
+        while step := self._take():
+            try:
+                if step.future.set_running_or_notify_cancel():
+                    step.future.set_result(step.call())
+            except BaseException as error:  # noqa: BLE001 - it is whoever waits for it that raises it
+                step.future.set_exception(error)
+            finally:
+                with self._changes:
+                    self._taken.discard(step.turn)
+
+    def _take(self) -> _Step | None:
         with self._changes:
-            if not self._line or (only_first and not self._line[0].first):
-                return
+            if not self._line or self._line[0].turn in self._taken:
+                return None
             step = heappop(self._line)
-        if not step.future.set_running_or_notify_cancel():
-            return
-        try:
-            step.future.set_result(step.call())
-        except BaseException as error:  # noqa: BLE001 - it is whoever waits for it that raises it
-            step.future.set_exception(error)
+            if step.turn is not Turn.ASKS:
+                self._taken.add(step.turn)
+            return step
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """All kinds."""
+        """Both kinds."""
         super().shutdown(wait, cancel_futures=cancel_futures)
-        self._first.shutdown(wait, cancel_futures=cancel_futures)
         self._waiting.shutdown(wait, cancel_futures=cancel_futures)
 
 

@@ -10,10 +10,10 @@ from ssl import SSLCertVerificationError
 
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import AuthenticationError, AuthorizationError, RedisError, ResponseError
+from redis.exceptions import RedisError, ResponseError
 
-from offturn.connect import open_redis
 from offturn.stopping import stop as stop_tasks
+from offturn.store.errors import refused
 from offturn_config.errors import InvalidSetting
 from offturn_config.urls import redacted
 from offturn_worker.outage import is_outage
@@ -79,22 +79,6 @@ async def arrived(servers: Mapping[str, Named], *, seconds: float, looking: Call
     while servers := {name: servers[name] for name in await outages(servers, seconds)}:
         await asyncio.sleep(LOOK_SECONDS)
         looking()
-
-
-async def connect(url: str, *, seconds: float, setting: str) -> Redis:
-    """A client of the server that a setting names. One that is away is told in the log, and used when it is there.
-
-    Lasts `seconds` at most. Raises InvalidSetting as `Named.outage` does.
-    """
-    redis = await open_redis(url, timeout=seconds, setting=setting)
-    server = Named(redis=redis, url=url, setting=setting, holds_queue=False)
-    try:
-        if error := await server.outage(min(FIRST_LOOK_SECONDS, seconds)):
-            server.tell(error)
-    except BaseException:
-        await redis.aclose()
-        raise
-    return redis
 
 
 async def refuse_cluster(redis: Redis, url: str, setting: str) -> None:
@@ -163,7 +147,7 @@ def _is_distrusted(error: BaseException) -> bool:
 
 def _unreachable(error: Exception, url: str, setting: str) -> InvalidSetting:
     where = f"{setting} = {redacted(url)!r}"
-    if isinstance(error, (AuthenticationError, AuthorizationError)):
+    if refused(error):
         return InvalidSetting(f"{where}: the server refused the user or password")
     if _is_distrusted(error):
         return InvalidSetting(f"{where}: the server's certificate is not trusted here, or is of another name")

@@ -70,6 +70,12 @@ class UnknownVersion(OffturnError):
     """A record of an unknown major version: another release wrote it. It is left as it is."""
 
 
+def refused(error: BaseException) -> BaseException | None:
+    """The refusal of credentials that this is, or that redis-py made a lost connection of, as it does over a Unix socket."""
+    kinds = exceptions.AuthenticationError, exceptions.AuthorizationError
+    return next((one for one in (error, error.__cause__) if isinstance(one, kinds)), None)
+
+
 class mapped:  # noqa: N801 -- used as `contextmanager` would be, which costs every command more
     """Errors of the Redis client as errors of this store.
 
@@ -82,8 +88,8 @@ class mapped:  # noqa: N801 -- used as `contextmanager` would be, which costs ev
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:  # at once: each union of types below is made anew
             return
-        if isinstance(error, exceptions.AuthenticationError | exceptions.AuthorizationError):
-            raise StoreFault(f"the store refused the credentials ({type(error).__name__})") from None
+        if refusal := refused(error):
+            raise StoreFault(f"the store refused the credentials ({type(refusal).__name__})") from None
         if isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError | OSError):
             raise StoreUnavailable(f"the store does not answer ({type(error).__name__})") from None
         if isinstance(error, exceptions.RedisError):

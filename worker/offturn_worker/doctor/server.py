@@ -115,13 +115,13 @@ def _stopped(trouble: Trouble) -> Trouble:
 
 async def _look(redis: Redis) -> Server:
     await redis.ping()  # connects: the round trip measured below is one command's
-    began = time.time()
+    began, asked = time.monotonic(), time.time()
     seconds, microseconds = map(int, await redis.time())
-    answered = time.time()
+    spent, answered = time.monotonic() - began, time.time()
     info = await _told(lambda: redis.execute_command("INFO"))  # type: ignore[no-untyped-call]
     return Server(
-        milliseconds=round((answered - began) * 1000),
-        skew_ms=apart(began, answered, seconds + microseconds / 1_000_000),
+        milliseconds=round(spent * 1000),
+        skew_ms=apart(asked, answered, seconds + microseconds / 1_000_000),
         info=info if isinstance(info, dict) else {},
         appendfsync=await _config(redis, "appendfsync"),
     )

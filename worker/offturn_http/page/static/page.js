@@ -40,7 +40,11 @@
   };
 
   const exchange = (old, fresh) => {
-    if (plain(old) === plain(fresh)) return;
+    if (plain(old) === plain(fresh)) {
+      const times = [...fresh.querySelectorAll("time")];
+      [...old.querySelectorAll("time")].forEach((one, at) => times[at] && (one.textContent = times[at].textContent));
+      return;
+    }
     if (old.matches(":active")) return (wanted = true); // a click that has begun would be lost: later, when it is over
     const open = new Set([...old.querySelectorAll("details[open]")].map(named));
     const scrolled = new Map([...old.querySelectorAll(".scroll")].map((one) => [named(one), [one.scrollLeft, one.scrollTop]]));
