@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -220,7 +221,9 @@ async def test_a_late_answer_is_no_wrong_clock(told: float, ahead: int, monkeypa
     late: Any = Late()
     for module in (worker_server, doctor_server):
         clock = iter((10.0, 13.0))
-        monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda clock=clock: next(clock)))
+        monkeypatch.setattr(
+            module, "time", SimpleNamespace(time=lambda clock=clock: next(clock), monotonic=time.monotonic)
+        )
     assert await worker_server._skew_ms(late) == ahead
     assert (await doctor_server._look(late)).skew_ms == ahead
 
